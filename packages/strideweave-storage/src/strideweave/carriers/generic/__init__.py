@@ -1,0 +1,1 @@
+"""The reference carrier: Python values in a list."""
