@@ -30,7 +30,7 @@ def record(cls: type[T]) -> type[T]:
         dataclasses.FrozenInstanceError: Point.x is read-only
     """
     made = dataclass(frozen=True, slots=True)(cls)
-    # The stock methods raise TypeError for names that are not fields, and break `Record[Argument](...)`.
+    # The stock methods raise TypeError for names that are no fields, such as `__orig_class__`.
     type.__setattr__(made, "__setattr__", _refuse)
     type.__setattr__(made, "__delattr__", _refuse)
     return made

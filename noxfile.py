@@ -1,0 +1,177 @@
+"""One session per package and per check; the default run is everything a change must pass.
+
+Each run builds the wheels once. A layer is tested and type-checked with only its own wheel and
+those below it. Another Python: ``nox --force-python 3.13``, with that interpreter on ``PATH``.
+"""
+
+import atexit
+import shutil
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = [
+    "lint",
+    "layers",
+    "rules",
+    "typing",
+    "packaging",
+    "docs",
+    "tiered",
+    "storage",
+    "compute",
+    "integration",
+    "core",
+]
+
+ROOT = Path(__file__).parent
+DIST = ROOT / "dist"
+RESULTS = ROOT / ".nox" / "results"
+LAYERS = {"core": [], "storage": ["core"], "compute": ["core", "storage"], "tiered": ["core"]}
+TEST_TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100"]
+TYPE_TOOLS = ["mypy>=1.15"]
+STARTED = time.monotonic()
+
+
+def install_wheels(session: nox.Session, layers: list[str], *tools: str) -> None:
+    wheels = [str(next(DIST.glob(f"strideweave_{name}-*.whl"))) for name in layers]
+    session.install(*wheels, *tools)
+    session.install("--force-reinstall", "--no-deps", *wheels)  # same version, new content
+
+
+def run_pytest(session: nox.Session, *arguments: str) -> None:
+    report = RESULTS / f"{session.name}.xml"
+    report.unlink(missing_ok=True)
+    reports.append(report)
+    session.run("pytest", f"--junitxml={report}", *arguments, *session.posargs)
+
+
+reports: list[Path] = []
+
+
+@atexit.register
+def print_closing_line() -> None:
+    """Add up pytest's counts: nox prints its own summary after the last session's closing line."""
+    total = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
+    for report in filter(Path.exists, reports):
+        for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+            for key in total:
+                total[key] += int(suite.get(key, "0"))
+    if not reports:
+        return
+    bad = {"failed": total["failures"], "errors": total["errors"], "skipped": total["skipped"]}
+    counts = [f"{total['tests'] - sum(bad.values())} passed"]
+    counts += [f"{number} {word}" for word, number in bad.items() if number]
+    closing = f"{', '.join(counts)} in {time.monotonic() - STARTED:.2f}s"
+    print(f"{f' {closing} ':=^80}", flush=True)
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build the five wheels into dist/ and check what they contain."""
+    session.install("hatchling>=1.26")
+    shutil.rmtree(DIST, ignore_errors=True)
+    for folder in [ROOT, *(ROOT / f"packages/strideweave-{name}" for name in LAYERS)]:
+        with session.chdir(folder):
+            session.run("python", "-m", "hatchling", "build", "-t", "wheel", "-d", str(DIST))
+    session.run("python", "tools/check_wheels.py", str(DIST))
+
+
+def add_layer(layer: str) -> None:
+    @nox.session(name=layer, requires=["wheels"])
+    def check(session: nox.Session) -> None:
+        install_wheels(session, [*LAYERS[layer], layer], *TEST_TOOLS, *TYPE_TOOLS)
+        with session.chdir(ROOT / f"packages/strideweave-{layer}"):
+            session.run("mypy")
+            run_pytest(session, "-n2", f"../../tests/{layer}")
+
+    check.__doc__ = f"Test and type-check strideweave-{layer} over its own wheels."
+
+
+for _layer in LAYERS:
+    add_layer(_layer)
+
+
+@nox.session(requires=["wheels"])
+def integration(session: nox.Session) -> None:
+    """Run the tests that need all layers together."""
+    install_wheels(session, list(LAYERS), *TEST_TOOLS)
+    run_pytest(session, "-n2", "tests/integration")
+
+
+@nox.session(requires=["wheels"])
+def typing(session: nox.Session) -> None:
+    """Check the programs that a type checker must accept and reject."""
+    install_wheels(session, list(LAYERS), *TEST_TOOLS, *TYPE_TOOLS)
+    run_pytest(session, "tests/typing")
+
+
+@nox.session(requires=["wheels"])
+def packaging(session: nox.Session) -> None:
+    """Install the wheels and folders in the combinations that users meet."""
+    install_wheels(session, list(LAYERS), *TEST_TOOLS, "hatchling>=1.26", "virtualenv>=20.26")
+    run_pytest(session, "tests/packaging")
+
+
+@nox.session(requires=["wheels"])
+def docs(session: nox.Session) -> None:
+    """Run the examples of all docstrings and of the Markdown files."""
+    install_wheels(session, list(LAYERS), *TEST_TOOLS)
+    run_pytest(session, "tests/docs")
+
+
+@nox.session(requires=["wheels"])
+def layers(session: nox.Session) -> None:
+    """Check that imports only point down, over wheels: editable installs hide the upper layers."""
+    install_wheels(session, list(LAYERS), "import-linter>=2.1")
+    session.run("lint-imports")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check format, lint, sizes and the types of everything together."""
+    session.install(
+        "ruff", *TYPE_TOOLS, *TEST_TOOLS, "nox", "numpy>=1.26", "typing-extensions>=4.12"
+    )
+    for command in ("ruff format --check .", "ruff check .", "python tools/size_budget.py", "mypy"):
+        session.run(*command.split())
+
+
+@nox.session
+def rules(session: nox.Session) -> None:
+    """List the rules of docs/contract that no test names."""
+    session.run("python", "tools/rules.py", *session.posargs)
+
+
+def install_editable(session: nox.Session, *tools: str) -> None:
+    session.install(
+        *(argument for name in LAYERS for argument in ("-e", f"packages/strideweave-{name}")),
+        *tools,
+    )
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Train a digit classifier and print what it reached."""
+    install_editable(session, "scikit-learn>=1.3")
+    session.run("python", "examples/digits.py", *session.posargs)
+
+
+@nox.session(requires=["wheels"])
+def slow(session: nox.Session) -> None:
+    """Run slow tests, and the property tests with many more cases."""
+    install_wheels(session, list(LAYERS), *TEST_TOOLS)
+    run_pytest(session, "-n2", "-m", "slow or hypothesis", "--hypothesis-profile=slow", "tests")
+
+
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """Measure each claim against NumPy in the same process."""
+    install_editable(session)
+    for program in sorted((ROOT / "benchmarks").glob("*.py")):
+        session.run("python", str(program.relative_to(ROOT)), *session.posargs)
