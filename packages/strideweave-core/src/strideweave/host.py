@@ -1,0 +1,190 @@
+"""Host arithmetic over carrier storage: NumPy where it is importable, else ``memoryview`` images.
+
+This is the one place of core that uses NumPy, and it loads it on first use only. An array of this
+module has one axis per layout leaf in *reversed* depth-first order, so its C order is logical order
+and a canonical layout is C-contiguous. A function that needs NumPy answers ``None`` without it;
+its caller then works on the plain values of ``strideweave.tensor.access``.
+
+Nothing here checks release, mutability or shapes, and nothing changes a version.
+"""
+
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from strideweave.carriers import spans
+from strideweave.carriers.base import Carrier
+from strideweave.dtype import DType
+from strideweave.layout import Layout
+from strideweave.layout.enumeration import slots
+
+if TYPE_CHECKING:
+    from strideweave.tensor.tensor import Tensor
+
+HostArray: TypeAlias = Any  # a numpy.ndarray; core is typed and installed without NumPy
+
+SPAN_FORMATS: Final = {DType.Float32: "f", DType.Int32: "i", DType.Bool: "?"}
+"""The buffer format of a span (S-10), for each dtype that has one."""
+
+_SLOT_BYTES: Final = {"f": 4, "i": 4, "?": 1}
+_MOST_AXES: Final = 32  # NumPy 1.26 refuses more
+
+
+@lru_cache(maxsize=1)
+def numpy_module() -> Any | None:  # the numpy module
+    """Load NumPy, once.
+
+    Returns:
+        The module, or ``None`` where NumPy is not installed.
+    """
+    try:
+        return import_module("numpy")
+    except ModuleNotFoundError as error:
+        if error.name != "numpy":
+            raise
+        return None
+
+
+def new_image(slots: int, span_format: str) -> memoryview:
+    """Build a writable buffer of zeros that can hold a span.
+
+    Args:
+        slots: How many slots it holds.
+        span_format: One of the values of ``SPAN_FORMATS``.
+
+    Returns:
+        A one-dimensional C-contiguous memoryview of that format.
+    """
+    return memoryview(bytearray(slots * _SLOT_BYTES[span_format])).cast(span_format)
+
+
+def read_image(tensor: "Tensor") -> memoryview | None:
+    """Copy the physical span of a Tensor: the ``layout.cosize`` slots from its offset.
+
+    Returns:
+        The copy, holes included, or ``None`` where the carrier offers no span.
+    """
+    span_format = SPAN_FORMATS.get(tensor._dtype)
+    if span_format is None:
+        return None
+    image = new_image(tensor._layout.cosize, span_format)
+    return image if spans.read_span(tensor._carrier, tensor._offset, image) else None
+
+
+def writable_image(tensor: "Tensor") -> memoryview | None:
+    """Build the image that a later ``spans.write_span`` of a Tensor's values starts from.
+
+    Returns:
+        Zeros where the layout covers every slot, else the present span, so that holes survive;
+        ``None`` where the carrier offers no span.
+    """
+    span_format = SPAN_FORMATS.get(tensor._dtype)
+    if span_format is None:
+        return None
+    if tensor._layout.is_compact:
+        return new_image(tensor._layout.cosize, span_format)
+    return read_image(tensor)
+
+
+def strided(base: Any, offset: int, layout: Layout) -> HostArray | None:
+    """View one-dimensional storage through a layout.
+
+    Args:
+        base: A C-contiguous one-dimensional array or image.
+        offset: The element of the layout's index zero.
+        layout: The placement; it may broadcast and may leave holes.
+
+    Returns:
+        The view, as writable as ``base``; ``None`` without NumPy or with more leaves than an array
+        has axes.
+    """
+    numpy = numpy_module()
+    geometry = _geometry(layout, base.itemsize)
+    if numpy is None or geometry is None:
+        return None
+    extents, strides = geometry
+    dtype = base.format if isinstance(base, memoryview) else base.dtype
+    return numpy.ndarray(extents, dtype, base, offset * base.itemsize, strides)
+
+
+@lru_cache(maxsize=1024)
+def _geometry(layout: Layout, itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    if len(layout.leaf_extents) > _MOST_AXES:
+        return None
+    strides = tuple(stride * itemsize for stride in reversed(layout.leaf_strides))
+    return layout.leaf_extents[::-1], strides
+
+
+def host_view(tensor: "Tensor") -> HostArray | None:
+    """View a Tensor's own memory.
+
+    Returns:
+        The live array, or ``None`` where the carrier keeps no host array or has lost it.
+    """
+    base = tensor._carrier._host_array()
+    return None if base is None else strided(base, tensor._offset, tensor._layout)
+
+
+def read_array(tensor: "Tensor") -> HostArray | None:
+    """Read the values of a Tensor without a Python loop.
+
+    Returns:
+        The live view where there is one (never write to it), else a strided view over a copied
+        span; ``None`` where neither is offered.
+    """
+    view = host_view(tensor)
+    if view is not None or numpy_module() is None:
+        return view
+    image = read_image(tensor)
+    return None if image is None else strided(image, 0, tensor._layout)
+
+
+def write_array(tensor: "Tensor", values: HostArray) -> bool:
+    """Store values through an injective layout without a Python loop; holes keep what they hold.
+
+    Args:
+        tensor: Where to store.
+        values: An array of the same element type that broadcasts to the Tensor's array shape.
+
+    Returns:
+        ``False``, with nothing written, where the carrier takes neither arrays nor spans.
+    """
+    view = host_view(tensor)
+    if view is not None:
+        view[...] = values
+        return True
+    image = None if numpy_module() is None else writable_image(tensor)
+    if image is None:
+        return False
+    window = strided(image, 0, tensor._layout)
+    if window is None:
+        return False
+    window[...] = values
+    return spans.write_span(tensor._carrier, tensor._offset, image)
+
+
+def new_storage(prototype: Carrier, dtype: DType, layout: Layout, values: HostArray) -> Carrier:
+    """Build a fresh carrier of a prototype's exact class with values placed by a layout.
+
+    Args:
+        prototype: Any carrier of the wanted class, live or released.
+        dtype: The dtype of the new carrier, one with a span format.
+        layout: An injective placement at offset 0; slots that it leaves out hold zero.
+        values: An array that broadcasts to the layout's array shape.
+
+    Returns:
+        The carrier, with ``layout.cosize`` slots and version 0.
+    """
+    numpy = numpy_module()
+    assert numpy is not None, "the caller has an array, so NumPy is loaded"
+    storage = numpy.zeros(layout.cosize, SPAN_FORMATS[dtype])
+    window = strided(storage, 0, layout)
+    if window is None:
+        storage[slots(layout)] = numpy.ravel(values)
+    else:
+        window[...] = values
+    # A class that keeps no host array may loop over its values, and NumPy scalars are slow there.
+    contents = storage.tolist() if prototype._host_array() is None else storage
+    if dtype is prototype.dtype():
+        return prototype.new_like(contents)
+    return prototype.new_like(contents, dtype=dtype)

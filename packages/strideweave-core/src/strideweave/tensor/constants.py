@@ -1,0 +1,48 @@
+"""Real numbers as operands of the Tensor operators."""
+
+from functools import lru_cache
+from numbers import Integral, Real
+
+from strideweave.dtype import DType
+from strideweave.layout import Layout, Shape, Stride
+from strideweave.tensor.tensor import Tensor, tensor_over
+
+
+def operand(value: object, other: Tensor) -> Tensor:
+    """Turn the second operand of an operator into a Tensor.
+
+    Args:
+        value: A Tensor, kept as it is, or a real number.
+        other: The Tensor operand, which decides carrier class, dtype and shape.
+
+    Returns:
+        For a number, one slot read at every coordinate of ``other``. It takes no gradient.
+
+    Raises:
+        TypeError: If ``value`` is neither.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if not isinstance(value, Real):
+        raise TypeError(
+            f"rhs must be a Tensor or a real number, got {type(value).__qualname__}"
+        )
+    stays_integer = other._dtype is DType.Int32 and isinstance(value, Integral)
+    dtype = DType.Int32 if stays_integer and not isinstance(value, bool) else DType.Float32
+    prototype = other._carrier
+    if prototype.dtype() is dtype:
+        carrier = prototype.new_like([value])
+    else:
+        carrier = prototype.new_like([value], dtype=dtype)
+    constant = tensor_over(carrier, 0, _one_slot(other._layout.shape), dtype)
+    constant._retains_grad = None
+    return constant
+
+
+@lru_cache(maxsize=1024)
+def _one_slot(shape: Shape) -> Layout:
+    return Layout(shape, Stride(_zeros(shape.top_level)))
+
+
+def _zeros(level: tuple[object, ...]) -> list[object]:
+    return [_zeros(entry) if isinstance(entry, tuple) else 0 for entry in level]
