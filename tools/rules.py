@@ -51,6 +51,11 @@ def named_rules(tests: Path) -> Iterator[tuple[str, str]]:
                     yield (ast.literal_eval(argument) if is_text else ast.unparse(argument), place)
 
 
+def split(rule: str) -> tuple[str, int]:
+    prefix, number = rule.rsplit("-", 1)
+    return prefix, int(number)
+
+
 def expand(entry: str, known: list[str]) -> list[str]:
     """Give the known rules that a rule name or a range stands for."""
     first, _, last = entry.partition("..")
@@ -58,12 +63,23 @@ def expand(entry: str, known: list[str]) -> list[str]:
         return [rule for rule in known if rule == entry]
     if not (NAME.fullmatch(first) and NAME.fullmatch(last)):
         return []
-    prefix, low = first.rsplit("-", 1)
-    last_prefix, high = last.rsplit("-", 1)
-    if prefix != last_prefix:
-        return []
-    wanted = {f"{prefix}-{number}" for number in range(int(low), int(high) + 1)}
-    return [rule for rule in known if rule in wanted]
+    (prefix, low), (last_prefix, high) = split(first), split(last)
+    numbers = range(low, high + 1) if prefix == last_prefix else range(0)
+    return [rule for rule in known if split(rule)[0] == prefix and split(rule)[1] in numbers]
+
+
+def ranges(wanted: list[str], known: list[str]) -> list[str]:
+    """Write rules as entries that deferred.toml accepts, consecutive ones as a range."""
+    runs: list[list[str]] = []
+    previous = ""
+    for rule in sorted(known, key=split):
+        if rule in wanted:
+            if runs and runs[-1][-1] == previous and split(previous)[0] == split(rule)[0]:
+                runs[-1].append(rule)
+            else:
+                runs.append([rule])
+        previous = rule
+    return [run[0] if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in runs]
 
 
 def deferred_rules(contract: Path, known: list[str]) -> tuple[set[str], list[str]]:
@@ -103,7 +119,7 @@ def report(contract: Path, tests: Path) -> tuple[list[str], list[str]]:
             f"{document:<20} {len(names):>4} rules {tested:>4} tested {waiting:>4} deferred"
         )
         if missing:
-            problems.append(f"{document}: no test names {', '.join(missing)}")
+            problems.append(f"{document}: no test names {', '.join(ranges(missing, names))}")
     return table, problems
 
 

@@ -88,6 +88,16 @@ def test_lists_rules_that_no_test_names(repository: Repository, report: Report) 
     ]
 
 
+def test_lists_consecutive_rules_as_a_range(repository: Repository, report: Report) -> None:
+    repository.defer('"M-1" = "later"')
+    repository.name("50/E-1", "60/E-1", "C-1", "L-1")
+    _, problems = report(repository.contract, repository.tests)
+    assert problems == [
+        "10-layout.md: no test names L-2..L-4",
+        "50-carriers.md: no test names 50/E-2, C-2",
+    ]
+
+
 def test_complains_about_a_deferred_rule_that_a_test_names(
     repository: Repository, report: Report
 ) -> None:
