@@ -1,0 +1,262 @@
+"""Rules that a representation of a compound dtype must satisfy."""
+
+from abc import ABCMeta, abstractmethod
+from typing import TYPE_CHECKING, TypeVar, final
+
+from typing_extensions import Protocol, runtime_checkable
+
+from strideweave.dtype.identity import Extension, Structure, encode_extension, encode_leaf
+from strideweave.dtype.public_module import PUBLIC_MODULE
+from strideweave.dtype.whole import Whole, WholeExtent
+
+if TYPE_CHECKING:
+    from strideweave.dtype.descriptor import DType
+    from strideweave.layout import Layout, Shape
+
+T = TypeVar("T")
+R = TypeVar("R", bound="RepresentationRule")
+
+_OWNED = ("structure", "__setattr__", "__delattr__", "__copy__", "__deepcopy__", "_structure")
+
+
+@runtime_checkable
+class RepresentationValidationContext(Protocol):
+    """What a rule sees of a representation whose universal checks have passed."""
+
+    @property
+    def logical_dtype(self) -> "DType":
+        """The compound dtype whose rules run."""
+        ...
+
+    @property
+    def storage_dtypes(self) -> "tuple[DType, ...]":
+        """The storage dtype of each plane, in plane order."""
+        ...
+
+    @property
+    def placement_layouts(self) -> "tuple[Layout, ...]":
+        """The layout of each plane over its carrier, in plane order."""
+        ...
+
+    @property
+    def adjacent_layouts(self) -> "tuple[Layout, ...]":
+        """Entry ``i`` maps coordinates of level ``i`` to ordinals of level ``i + 1``."""
+        ...
+
+    @property
+    def level_shapes(self) -> "tuple[Shape, ...]":
+        """The logical shape of each level, in level order."""
+        ...
+
+
+RepresentationValidationContext.__module__ = PUBLIC_MODULE
+
+
+class _RuleMeta(ABCMeta):
+    """Metaclass of rules: guards owned members and finalizes each constructed rule."""
+
+    def __init__(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, object], **keywords: object
+    ) -> None:
+        super().__init__(name, bases, namespace, **keywords)
+        if not any(isinstance(base, _RuleMeta) for base in bases):
+            return
+        redefined = [member for member in _OWNED if member in vars(cls)]
+        if redefined:
+            raise TypeError(
+                f"representation rule {name} defines {redefined[0]!r}, which RepresentationRule "
+                "owns; contribute to identity through structure_extension() instead"
+            )
+
+    def __call__(
+        cls: type[T],  # so that type checkers see each rule's own constructor
+        *arguments: object,
+        **keywords: object,
+    ) -> T:
+        rule: T = type.__call__(cls, *arguments, **keywords)
+        extension = rule.structure_extension()  # type: ignore[attr-defined]  # every instance is a rule
+        if type(extension) is not tuple:
+            raise TypeError(
+                f"{cls.__qualname__}.structure_extension() must return a tuple, got {extension!r} "
+                f"of type {type(extension).__qualname__}"
+            )
+        structure = (
+            encode_leaf(cls.__module__),
+            encode_leaf(cls.__qualname__),
+            encode_extension(extension),
+        )
+        object.__setattr__(rule, "_structure", structure)
+        return rule
+
+
+class RepresentationRule(metaclass=_RuleMeta):
+    """A pure check of one property of a compound representation; subclass and write ``validate``.
+
+    A rule may serve several dtypes. It is frozen once its constructor returned, compares by
+    identity, and shows its content through ``structure()``.
+
+    Examples:
+        >>> from strideweave.carriers.dtype import RepresentationRule
+        >>> class FirstPlaneIsLarge(RepresentationRule):
+        ...     def validate(self, context):
+        ...         if context.level_shapes[0].size < 1024:
+        ...             raise ValueError("level 0 has fewer than 1024 coordinates")
+        >>> FirstPlaneIsLarge().structure()[1:]
+        ('str:FirstPlaneIsLarge', ())
+    """
+
+    __module__ = PUBLIC_MODULE
+    __slots__ = ("_structure",)
+
+    _structure: Structure
+
+    @abstractmethod
+    def validate(self, context: RepresentationValidationContext) -> None:
+        """Raise unless the representation satisfies this rule; reads no element.
+
+        Args:
+            context: The representation's dtypes, layouts and shapes.
+        """
+
+    def structure_extension(self) -> Extension:
+        """Return what tells this rule from others of its class; override to add something.
+
+        Returns:
+            A tuple of exact ``str``, ``int``, ``float``, ``bool``, ``None``, ``Whole``, and such
+            tuples. It is read once, after the constructor.
+        """
+        return ()
+
+    def structure(self) -> Structure:
+        """Return the encoded class path and extension recorded after construction.
+
+        Raises:
+            AttributeError: The construction of this object did not complete.
+        """
+        try:
+            return self._structure
+        except AttributeError:
+            raise AttributeError(
+                f"{type(self).__qualname__} has no structure: its construction did not complete"
+            ) from None
+
+    # Hidden from type checkers, which would otherwise accept assigning any attribute.
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            self._refuse_when_final(f"set {name!r}")
+            object.__setattr__(self, name, value)
+
+        def __delattr__(self, name: str) -> None:
+            self._refuse_when_final(f"delete {name!r}")
+            object.__delattr__(self, name)
+
+        def _refuse_when_final(self, action: str) -> None:
+            if hasattr(self, "_structure"):
+                raise AttributeError(
+                    f"cannot {action} of a {type(self).__qualname__}: a constructed rule "
+                    "never changes"
+                )
+
+    def __copy__(self: R) -> R:
+        return self
+
+    def __deepcopy__(self: R, memo: dict[int, object]) -> R:
+        return self
+
+
+@final
+class LevelExtent(RepresentationRule):
+    """The rule that each coordinate of level ``level + 1`` covers ``extent`` of level ``level``.
+
+    Examples:
+        >>> from strideweave.carriers.dtype import LevelExtent, Whole
+        >>> LevelExtent(1, Whole).structure()
+        ('str:strideweave.carriers.dtype', 'str:LevelExtent', ('int:1', 'whole'))
+    """
+
+    __module__ = PUBLIC_MODULE
+    __slots__ = ("_extent", "_level")
+
+    _level: int
+    _extent: int | WholeExtent
+
+    def __init__(self, level: int, extent: int | WholeExtent) -> None:
+        """Store the edge and its extent.
+
+        Args:
+            level: The lower level of the edge, a non-negative exact ``int``.
+            extent: How many coordinates each one above covers, a positive exact ``int``, or
+                ``Whole`` for all of them.
+
+        Raises:
+            TypeError: ``level`` is not an exact ``int``, or ``extent`` neither ``Whole`` nor one.
+            ValueError: ``level`` is negative or ``extent`` is not positive.
+        """
+        if type(level) is not int:
+            raise TypeError(
+                f"level must be an int, got {level!r} of type {type(level).__qualname__}"
+            )
+        if level < 0:
+            raise ValueError(f"level must be non-negative, got {level}")
+        if extent is not Whole and type(extent) is not int:
+            raise TypeError(
+                f"extent must be Whole or an int, got {extent!r} of type "
+                f"{type(extent).__qualname__}"
+            )
+        if type(extent) is int and extent < 1:
+            raise ValueError(f"extent must be positive, got {extent}")
+        self._level = level
+        self._extent = extent
+
+    @property
+    def level(self) -> int:
+        """The lower level of the edge."""
+        return self._level
+
+    @property
+    def extent(self) -> int | WholeExtent:
+        """How many coordinates of the lower level each one above covers, or ``Whole``."""
+        return self._extent
+
+    def structure_extension(self) -> Extension:
+        """Return level and extent."""
+        return (self._level, self._extent)
+
+    def validate(self, context: RepresentationValidationContext) -> None:
+        """Raise unless the adjacent layout of this edge has uniform blocks of the extent.
+
+        Args:
+            context: The representation; its adjacent layout ``level`` maps coordinates of that
+                level to ordinals of the next.
+
+        Raises:
+            ValueError: The edge is missing, the sizes of both levels do not fit the extent, or some
+                coordinate above has another number of preimages. Names dtype and level.
+        """
+        edge = f"{context.logical_dtype.name} level {self._level}"
+        if self._level >= len(context.adjacent_layouts):
+            raise ValueError(
+                f"{edge}: the representation has no level {self._level + 1}, it has "
+                f"{len(context.level_shapes)} levels"
+            )
+        lower, upper = context.level_shapes[self._level : self._level + 2]
+        extent = lower.size if isinstance(self._extent, WholeExtent) else self._extent
+        if lower.size % extent != 0 or upper.size != lower.size // extent:
+            raise ValueError(
+                f"{edge}: blocks of {self._extent} over {lower.size} coordinates need "
+                f"{lower.size / extent:g} coordinates on level {self._level + 1}, got {upper.size}"
+            )
+        preimages = context.adjacent_layouts[self._level].uniform_preimage_extent(upper)
+        if preimages != extent:
+            found = "no uniform number" if preimages is None else str(preimages)
+            raise ValueError(
+                f"{edge}: each coordinate of level {self._level + 1} must cover {extent} "
+                f"coordinates, the adjacent layout gives {found}"
+            )
+
+    def __reduce__(self) -> "tuple[type[LevelExtent], tuple[int, int | WholeExtent]]":
+        return (LevelExtent, (self._level, self._extent))
+
+    def __repr__(self) -> str:
+        return f"LevelExtent({self._level}, {self._extent!r})"
