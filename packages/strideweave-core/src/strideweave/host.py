@@ -183,8 +183,22 @@ def new_storage(prototype: Carrier, dtype: DType, layout: Layout, values: HostAr
         storage[slots(layout)] = numpy.ravel(values)
     else:
         window[...] = values
+    return carrier_of(storage, prototype, dtype)
+
+
+def carrier_of(storage: HostArray, prototype: Carrier, dtype: DType = DType.Float32) -> Carrier:
+    """Build a fresh carrier of a prototype's exact class that holds an array.
+
+    Args:
+        storage: A one-dimensional array, one element per slot.
+        prototype: Any carrier of the wanted class, live or released.
+        dtype: The dtype of the new carrier.
+
+    Returns:
+        The carrier, at version 0.
+    """
     # A class that keeps no host array may loop over its values, and NumPy scalars are slow there.
-    contents = storage.tolist() if prototype._host_array() is None else storage
+    values = storage.tolist() if prototype._host_array() is None else storage
     if dtype is prototype.dtype():
-        return prototype.new_like(contents)
-    return prototype.new_like(contents, dtype=dtype)
+        return prototype.new_like(values)
+    return prototype.new_like(values, dtype=dtype)

@@ -24,9 +24,7 @@ def operand(value: object, other: Tensor) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, Real):
-        raise TypeError(
-            f"rhs must be a Tensor or a real number, got {type(value).__qualname__}"
-        )
+        raise TypeError(f"rhs must be a Tensor or a real number, got {type(value).__qualname__}")
     stays_integer = other._dtype is DType.Int32 and isinstance(value, Integral)
     dtype = DType.Int32 if stays_integer and not isinstance(value, bool) else DType.Float32
     prototype = other._carrier
