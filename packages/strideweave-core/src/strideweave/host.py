@@ -10,7 +10,7 @@ Nothing here checks release, mutability or shapes, and nothing changes a version
 
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from strideweave.carriers import spans
 from strideweave.carriers.base import Carrier
@@ -22,11 +22,17 @@ if TYPE_CHECKING:
     from strideweave.tensor.tensor import Tensor
 
 HostArray: TypeAlias = Any  # a numpy.ndarray; core is typed and installed without NumPy
+Image: TypeAlias = "memoryview[Any]"
+SpanFormat: TypeAlias = Literal["f", "i", "?"]
 
-SPAN_FORMATS: Final = {DType.Float32: "f", DType.Int32: "i", DType.Bool: "?"}
+SPAN_FORMATS: Final[dict[DType, SpanFormat]] = {
+    DType.Float32: "f",
+    DType.Int32: "i",
+    DType.Bool: "?",
+}
 """The buffer format of a span (S-10), for each dtype that has one."""
 
-_SLOT_BYTES: Final = {"f": 4, "i": 4, "?": 1}
+_SLOT_BYTES: Final[dict[SpanFormat, int]] = {"f": 4, "i": 4, "?": 1}
 _MOST_AXES: Final = 32  # NumPy 1.26 refuses more
 
 
@@ -45,7 +51,7 @@ def numpy_module() -> Any | None:  # the numpy module
         return None
 
 
-def new_image(slots: int, span_format: str) -> memoryview:
+def new_image(slots: int, span_format: SpanFormat) -> "Image":
     """Build a writable buffer of zeros that can hold a span.
 
     Args:
@@ -58,7 +64,7 @@ def new_image(slots: int, span_format: str) -> memoryview:
     return memoryview(bytearray(slots * _SLOT_BYTES[span_format])).cast(span_format)
 
 
-def read_image(tensor: "Tensor") -> memoryview | None:
+def read_image(tensor: "Tensor") -> "Image | None":
     """Copy the physical span of a Tensor: the ``layout.cosize`` slots from its offset.
 
     Returns:
@@ -71,7 +77,7 @@ def read_image(tensor: "Tensor") -> memoryview | None:
     return image if spans.read_span(tensor._carrier, tensor._offset, image) else None
 
 
-def writable_image(tensor: "Tensor") -> memoryview | None:
+def writable_image(tensor: "Tensor") -> "Image | None":
     """Build the image that a later ``spans.write_span`` of a Tensor's values starts from.
 
     Returns:

@@ -2,7 +2,7 @@
 
 import sys
 from numbers import Real
-from typing import Final
+from typing import Any, Final
 
 import strideweave.host as host
 from strideweave.carriers.base import Carrier
@@ -14,7 +14,7 @@ from strideweave.tensor.access import Value, logical_values, write_logical_value
 from strideweave.tensor.tensor import Tensor
 
 _NATIVE_ORDERS: Final = "@=" + ("<" if sys.byteorder == "little" else ">")
-_FORMATS: Final = {
+_FORMATS: Final[dict[DType, tuple[str, ...]]] = {
     DType.Float32: ("f",),
     DType.Int32: ("i", "l"),  # "l" where a C long has four bytes
     DType.Bool: ("?",),
@@ -147,7 +147,8 @@ def _buffer_array(tensor: Tensor, buffer: memoryview) -> host.HostArray | None:
 
 
 def _buffer_values(layout: Layout, buffer: memoryview) -> list[Value]:
-    values: list[Value] = memoryview(buffer.tobytes()).cast(buffer.format[-1]).tolist()
+    image: Any = memoryview(buffer.tobytes())  # typeshed's cast takes literal formats only
+    values: list[Value] = image.cast(buffer.format[-1]).tolist()
     if buffer.shape != layout.leaf_extents:
         return values
     # The bytes are in C order, the last leaf fastest: pick them the first leaf fastest.

@@ -23,10 +23,10 @@ def operand(value: object, other: Tensor) -> Tensor:
     """
     if isinstance(value, Tensor):
         return value
+    is_integer = not isinstance(value, bool) and isinstance(value, Integral)
     if not isinstance(value, Real):
         raise TypeError(f"rhs must be a Tensor or a real number, got {type(value).__qualname__}")
-    stays_integer = other._dtype is DType.Int32 and isinstance(value, Integral)
-    dtype = DType.Int32 if stays_integer and not isinstance(value, bool) else DType.Float32
+    dtype = DType.Int32 if is_integer and other._dtype is DType.Int32 else DType.Float32
     prototype = other._carrier
     if prototype.dtype() is dtype:
         carrier = prototype.new_like([value])

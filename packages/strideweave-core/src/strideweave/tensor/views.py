@@ -20,6 +20,12 @@ else:
     commands = LateModule("strideweave.commands.rearrange")
 
 
+def _dispatched(name: str, tensor: Tensor, *arguments: object) -> Tensor:
+    require_tensor(tensor)
+    view: Tensor = tensor.carrier.dispatch_op(name).forward(tensor, *arguments)
+    return view
+
+
 @overload
 def rearrange(tensor: Tensor, output: str) -> Tensor: ...
 @overload
@@ -59,8 +65,7 @@ def rearrange(tensor: Tensor, output: Tree | str, selection: Tree | None = None)
             )
         spec = commands.parse_rearrange(output)
         output, selection = spec.output, spec.selection
-    require_tensor(tensor)
-    return tensor.carrier.dispatch_op("rearrange").forward(tensor, output, selection)
+    return _dispatched("rearrange", tensor, output, selection)
 
 
 def permute(tensor: Tensor, *order: int | Iterable[int]) -> Tensor:
@@ -87,8 +92,7 @@ def permute(tensor: Tensor, *order: int | Iterable[int]) -> Tensor:
         >>> str(permute(matrix, 1, 0).layout)
         '(3,2):(2,1)'
     """
-    require_tensor(tensor)
-    return tensor.carrier.dispatch_op("permute").forward(tensor, *order)
+    return _dispatched("permute", tensor, *order)
 
 
 def reshape(tensor: Tensor, shape: Shape) -> Tensor:
@@ -115,8 +119,7 @@ def reshape(tensor: Tensor, shape: Shape) -> Tensor:
         >>> str(reshape(matrix, Shape(3, 2)).layout)
         '(3,2):(2,6)'
     """
-    require_tensor(tensor)
-    return tensor.carrier.dispatch_op("reshape").forward(tensor, shape)
+    return _dispatched("reshape", tensor, shape)
 
 
 def as_strided(tensor: Tensor, shape: Shape, stride: Stride) -> Tensor:
@@ -146,8 +149,7 @@ def as_strided(tensor: Tensor, shape: Shape, stride: Stride) -> Tensor:
         >>> str(as_strided(matrix, Shape(3, 2), Stride(2, 1)).layout)
         '(3,2):(4,1)'
     """
-    require_tensor(tensor)
-    return tensor.carrier.dispatch_op("as_strided").forward(tensor, shape, stride)
+    return _dispatched("as_strided", tensor, shape, stride)
 
 
 def broadcast_to(tensor: Tensor, target: Shape) -> Tensor:
@@ -172,8 +174,7 @@ def broadcast_to(tensor: Tensor, target: Shape) -> Tensor:
         >>> str(broadcast_to(row, Shape(4, 3)).layout)
         '(4,3):(0,1)'
     """
-    require_tensor(tensor)
-    return tensor.carrier.dispatch_op("broadcast_to").forward(tensor, target)
+    return _dispatched("broadcast_to", tensor, target)
 
 
 def broadcast_in_dim(
@@ -262,8 +263,7 @@ def unsqueeze(tensor: Tensor, dim: SupportsIndex) -> Tensor:
         >>> str(unsqueeze(vector, 0).layout), str(unsqueeze(vector, -1).layout)
         ('(1,2):(0,1)', '(2,1):(1,0)')
     """
-    require_tensor(tensor)
-    return tensor.carrier.dispatch_op("unsqueeze").forward(tensor, dim)
+    return _dispatched("unsqueeze", tensor, dim)
 
 
 def squeeze(tensor: Tensor, dim: SupportsIndex) -> Tensor:
@@ -287,5 +287,4 @@ def squeeze(tensor: Tensor, dim: SupportsIndex) -> Tensor:
         >>> str(squeeze(row, 0).layout)
         '3:1'
     """
-    require_tensor(tensor)
-    return tensor.carrier.dispatch_op("squeeze").forward(tensor, dim)
+    return _dispatched("squeeze", tensor, dim)
