@@ -1,0 +1,186 @@
+"""Exclusive ownership of a carrier, access of its owner, and the one release transition.
+
+Every step is atomic under one lock, which is never held while foreign code runs.
+"""
+
+import itertools
+from collections.abc import Callable
+from threading import Event, Lock, get_ident
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from strideweave.carriers.base import Carrier
+
+_lock = Lock()
+_tokens = itertools.count(1)
+
+
+@final
+class OwnershipClaim:
+    """One owner's claim on a carrier, and the thread that is inside owner access."""
+
+    __slots__ = ("depth", "thread", "token")
+
+    def __init__(self, token: int) -> None:
+        self.token = token
+        self.thread: int | None = None
+        self.depth = 0
+
+    def is_accessed_here(self) -> bool:
+        """Tell whether the calling thread is inside owner access."""
+        return self.thread == get_ident()
+
+
+@final
+class _Release:
+    """A release that is running: the thread that runs it, and its end."""
+
+    __slots__ = ("finished", "thread")
+
+    def __init__(self) -> None:
+        self.finished = Event()
+        self.thread = get_ident()
+
+
+# Keyed by id: the running call keeps its carrier alive, and a subclass's __hash__ is never used.
+_releases: dict[int, _Release] = {}
+
+
+def claim(carrier: "Carrier") -> int:
+    """Take ownership of a live, unowned carrier.
+
+    Returns:
+        A token that is unique in this process.
+
+    Raises:
+        RuntimeError: The carrier is released, or somebody owns it already.
+    """
+    with _lock:
+        if carrier._released or id(carrier) in _releases:
+            raise RuntimeError(f"this {_name(carrier)} is released and cannot be owned")
+        if carrier._ownership is not None:
+            raise RuntimeError(
+                f"this {_name(carrier)} is already owned; it has one owner at a time"
+            )
+        token = next(_tokens)
+        carrier._ownership = OwnershipClaim(token)
+        return token
+
+
+def relinquish(carrier: "Carrier", token: int) -> None:
+    """Give ownership back.
+
+    Raises:
+        RuntimeError: The token is not the owner's, or owner access is still open.
+    """
+    with _lock:
+        owner = _owner(carrier, token)
+        if owner.depth:
+            raise RuntimeError(
+                f"ownership of this {_name(carrier)} cannot be relinquished inside owner access; "
+                "end the access first"
+            )
+        carrier._ownership = None
+
+
+def begin_access(carrier: "Carrier", token: int) -> None:
+    """Let the calling thread act as the owner; nested calls add up.
+
+    Raises:
+        RuntimeError: The token is not the owner's, or another thread is inside.
+    """
+    with _lock:
+        owner = _owner(carrier, token)
+        if owner.depth and not owner.is_accessed_here():
+            raise RuntimeError(f"another thread is inside owner access to this {_name(carrier)}")
+        owner.thread = get_ident()
+        owner.depth += 1
+
+
+def end_access(carrier: "Carrier", token: int) -> None:
+    """Undo one ``begin_access`` of the calling thread.
+
+    Raises:
+        RuntimeError: The token is not the owner's, or this thread is not inside.
+    """
+    with _lock:
+        owner = _owner(carrier, token)
+        if not owner.is_accessed_here():
+            raise RuntimeError(f"this thread is not inside owner access to this {_name(carrier)}")
+        owner.depth -= 1
+        if not owner.depth:
+            owner.thread = None
+
+
+def is_closed_here(carrier: "Carrier") -> bool:
+    """Tell whether somebody owns the carrier and the calling thread does not act for the owner."""
+    owner = carrier._ownership
+    return owner is not None and not owner.is_accessed_here()
+
+
+def increment_version(carrier: "Carrier") -> None:
+    """Advance the public version by one.
+
+    Raises:
+        RuntimeError: The carrier is owned by somebody else.
+    """
+    with _lock:
+        _refuse_owned(carrier, "advancing the version")
+        carrier._version += 1
+
+
+def release(carrier: "Carrier", relinquish_storage: Callable[[], None]) -> None:
+    """Release a carrier once; a second release waits for a running one and then does nothing.
+
+    Args:
+        carrier: The carrier, live or already released.
+        relinquish_storage: Drops the storage. When it raises, the carrier stays live.
+
+    Raises:
+        RuntimeError: The carrier is owned by somebody else.
+    """
+    transition = _begin_release(carrier)
+    if transition is None:
+        return
+    try:
+        relinquish_storage()
+        carrier._released = True
+    finally:
+        with _lock:
+            del _releases[id(carrier)]
+        transition.finished.set()
+
+
+def _begin_release(carrier: "Carrier") -> _Release | None:
+    while True:
+        with _lock:
+            _refuse_owned(carrier, "release()")
+            if carrier._released:
+                return None
+            running = _releases.get(id(carrier))
+            if running is None:
+                _releases[id(carrier)] = transition = _Release()
+                return transition
+        if running.thread == get_ident():
+            return None  # the release callback itself called release()
+        running.finished.wait()
+
+
+def _owner(carrier: "Carrier", token: int) -> OwnershipClaim:
+    owner = carrier._ownership
+    if owner is None or owner.token != token:
+        found = "is not owned" if owner is None else "is owned under another token"
+        raise RuntimeError(f"token {token!r} does not own this {_name(carrier)}: it {found}")
+    return owner
+
+
+def _refuse_owned(carrier: "Carrier", action: str) -> None:
+    if is_closed_here(carrier):
+        raise RuntimeError(
+            f"{action} refused: this {_name(carrier)} is owned by a composite carrier or a pending "
+            "move; act through the owner, or wait for the move"
+        )
+
+
+def _name(carrier: "Carrier") -> str:
+    return type(carrier).__qualname__

@@ -1,0 +1,129 @@
+"""The framework's calls of one class's storage callbacks, each with the checks of its contract."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+from strideweave.carriers.normalization import NORMALIZERS
+from strideweave.carriers.provider_notes import add_provider_note
+
+if TYPE_CHECKING:
+    from strideweave.carriers.base import Carrier
+    from strideweave.carriers.extension.storage import StorageProvider
+    from strideweave.dtype import DType
+
+
+@final
+class StorageCalls:
+    """Calls of one StorageProvider for one exact class.
+
+    Every method validates the exact class of the carrier, passes an exception of the callback on
+    with a note, and refuses a wrong return with ``TypeError``. Callers have checked liveness,
+    mutability and range before, and change versions after.
+
+    Args:
+        carrier_class: The exact class the provider is registered for.
+        provider: Its storage provider.
+    """
+
+    __slots__ = ("carrier_class", "provider")
+
+    def __init__(self, carrier_class: "type[Carrier]", provider: "StorageProvider[Any]") -> None:
+        self.carrier_class = carrier_class
+        self.provider = provider
+
+    def supports(self, carrier: "Carrier", dtype: "DType") -> bool:
+        """Ask whether this instance stores a dtype."""
+        answer = self._call("supports_dtype", self.provider.supports_dtype, carrier, dtype)
+        if answer is True or answer is False:
+            return answer
+        self._refuse_return("supports_dtype", "a bool", answer)
+
+    def size(self, carrier: "Carrier") -> int:
+        """Ask for the physical slot count."""
+        size = self._call("physical_size", self.provider.physical_size, carrier)
+        if type(size) is not int:
+            self._refuse_return("physical_size", "an int", size)
+        if size < 0:
+            raise ValueError(
+                f"StorageProvider.physical_size of {self.carrier_class.__qualname__} must return "
+                f"a slot count >= 0, got {size}"
+            )
+        return size
+
+    def allocate(self, carrier: "Carrier", slots: int) -> object:
+        """Let the provider establish storage; ``check_allocation`` judges the answer."""
+        return self._call("allocate", self.provider.allocate, carrier, slots)
+
+    def check_allocation(self, carrier: "Carrier", slots: int, answer: object) -> None:
+        """Refuse an allocation that answered something, or has another extent than asked for."""
+        if answer is not None:
+            self._refuse_return("allocate", "None", answer)
+        size = self.size(carrier)
+        if size != slots:
+            raise ValueError(
+                f"StorageProvider.physical_size of {self.carrier_class.__qualname__} must return "
+                f"the {slots} slots that allocate was asked for, got {size}"
+            )
+
+    def release(self, carrier: "Carrier") -> None:
+        """Let the provider relinquish the storage."""
+        self._perform("release", self.provider.release, carrier)
+
+    def read(self, carrier: "Carrier", index: int) -> Any:
+        """Read one slot and normalize the value for the carrier's dtype."""
+        value = self._call("read", self.provider.read, carrier, index)
+        normalizer = NORMALIZERS.get(carrier._storage_dtype)
+        if normalizer is None:
+            return value
+        try:
+            return normalizer(value)
+        except (TypeError, OverflowError) as error:
+            add_provider_note(error, self.carrier_class, "StorageProvider.read")
+            raise
+
+    def write(self, carrier: "Carrier", index: int, value: object) -> None:
+        """Write one value, already normalized, into one slot."""
+        self._perform("write", self.provider.write, carrier, index, value)
+
+    def read_span(self, carrier: "Carrier", start: int, out: "memoryview[Any]") -> bool:
+        """Fill ``out`` with the slots from ``start``; False when the provider offers no spans."""
+        read_span = self.provider.read_span
+        if read_span is None:
+            return False
+        self._perform("read_span", read_span, carrier, start, out)
+        return True
+
+    def write_span(self, carrier: "Carrier", start: int, values: "memoryview[Any]") -> bool:
+        """Store ``values`` at ``start``; False when the provider offers no spans."""
+        write_span = self.provider.write_span
+        if write_span is None:
+            return False
+        self._perform("write_span", write_span, carrier, start, values.toreadonly())
+        return True
+
+    def _perform(
+        self, name: str, callback: Callable[..., object], carrier: "Carrier", *arguments: object
+    ) -> None:
+        answer = self._call(name, callback, carrier, *arguments)
+        if answer is not None:
+            self._refuse_return(name, "None", answer)
+
+    def _call(
+        self, name: str, callback: Callable[..., object], carrier: "Carrier", *arguments: object
+    ) -> object:
+        if type(carrier) is not self.carrier_class:
+            raise TypeError(
+                f"the storage provider of {self.carrier_class.__qualname__} serves that exact "
+                f"class only, got an instance of {type(carrier).__qualname__}"
+            )
+        try:
+            return callback(carrier, *arguments)
+        except Exception as error:
+            add_provider_note(error, self.carrier_class, f"StorageProvider.{name}")
+            raise
+
+    def _refuse_return(self, name: str, expected: str, got: object) -> NoReturn:
+        raise TypeError(
+            f"StorageProvider.{name} of {self.carrier_class.__qualname__} must return {expected}, "
+            f"got {got!r} ({type(got).__qualname__})"
+        )
