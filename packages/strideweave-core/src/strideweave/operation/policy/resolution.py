@@ -56,7 +56,7 @@ def resolve_operation_plan(
     """
     chosen = _chosen_accumulator(operation, accumulator_dtype, options)
     spec = _registered(operation)
-    signature = (spec.name, chosen and id(chosen), *map(_token, operands))
+    signature = (spec.name, None if chosen is None else id(chosen), *map(_token, operands))
     plan = _plans.get(signature)
     if plan is None:
         overload = _select(spec, operands)

@@ -1,0 +1,67 @@
+"""Operations: schemas, plans, definitions, the dispatch pipeline and differentiation control.
+
+The carriers' modules use the plans and capabilities of this package while the rest of it uses the
+carriers, so its public names are imported when they are first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from strideweave.operation.definition import OperationDefinition as OperationDefinition
+    from strideweave.operation.definition import define_operation as define_operation
+    from strideweave.operation.definition import operation_definition as operation_definition
+    from strideweave.operation.definition import operation_definitions as operation_definitions
+    from strideweave.operation.dispatch import bind_kernel as bind_kernel
+    from strideweave.operation.dispatch import bind_view as bind_view
+    from strideweave.operation.explain import DispatchExplanation as DispatchExplanation
+    from strideweave.operation.explain import explain as explain
+    from strideweave.operation.grad_mode import is_grad_enabled as is_grad_enabled
+    from strideweave.operation.grad_mode import no_grad as no_grad
+    from strideweave.operation.grad_mode import set_grad_enabled as set_grad_enabled
+    from strideweave.operation.invocation import BoundOperationCall as BoundOperationCall
+    from strideweave.operation.invocation import ResolvedInvocation as ResolvedInvocation
+    from strideweave.operation.invocation import ResultSpec as ResultSpec
+    from strideweave.operation.invocation import VJPContext as VJPContext
+    from strideweave.operation.operation import Operation as Operation
+    from strideweave.operation.publication import ProviderContractError as ProviderContractError
+    from strideweave.operation.schema import NON_DIFFERENTIABLE as NON_DIFFERENTIABLE
+    from strideweave.operation.schema import REQUIRED as REQUIRED
+    from strideweave.operation.schema import OperandKind as OperandKind
+    from strideweave.operation.schema import OperandSpec as OperandSpec
+    from strideweave.operation.schema import OperationSchema as OperationSchema
+    from strideweave.operation.schema import OptionSpec as OptionSpec
+else:
+    _HOMES = {
+        "definition": (
+            "OperationDefinition",
+            "define_operation",
+            "operation_definition",
+            "operation_definitions",
+        ),
+        "dispatch": ("bind_kernel", "bind_view"),
+        "explain": ("DispatchExplanation", "explain"),
+        "grad_mode": ("is_grad_enabled", "no_grad", "set_grad_enabled"),
+        "invocation": ("BoundOperationCall", "ResolvedInvocation", "ResultSpec", "VJPContext"),
+        "operation": ("Operation",),
+        "publication": ("ProviderContractError",),
+        "schema": (
+            "NON_DIFFERENTIABLE",
+            "REQUIRED",
+            "OperandKind",
+            "OperandSpec",
+            "OperationSchema",
+            "OptionSpec",
+        ),
+    }
+    _MODULES = {name: module for module, names in _HOMES.items() for name in names}
+
+    def __getattr__(name):
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *_MODULES})

@@ -1,0 +1,101 @@
+"""From a caller's arguments to a schema with complete operands and options on one carrier class."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from strideweave.operation.resolution import NO_OPTIONS
+from strideweave.operation.schema import (
+    OperandKind,
+    OperationSchema,
+    bind_options,
+    complete_operands,
+    select_schema,
+)
+from strideweave.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from strideweave.carriers.base import Carrier
+    from strideweave.operation.definition import OperationDefinition
+
+
+class Binding(NamedTuple):
+    """Arguments matched to a schema.
+
+    Attributes:
+        schema: The selected schema.
+        operands: Complete operands, structural values normalized.
+        options: Every option, read-only.
+    """
+
+    schema: OperationSchema
+    operands: tuple[object, ...]
+    options: Mapping[str, object]
+
+
+def bind(
+    definition: "OperationDefinition", operands: tuple[object, ...], options: Mapping[str, object]
+) -> Binding:
+    """Match arguments to the definition's schema.
+
+    Raises:
+        TypeError: An operand or option is missing, extra, unknown or of the wrong kind.
+        ValueError: A structural value is refused by the operation.
+    """
+    if len(operands) == definition._tensor_arity and not options:
+        for operand in operands:
+            if not isinstance(operand, Tensor):
+                break
+        else:
+            return Binding(definition.schema, operands, NO_OPTIONS)
+    name = definition.name
+    candidates = complete_operands(name, definition.overloads, definition._optional, operands)
+    bound_options = bind_options(name, definition.schema.options, options)
+    schema, complete = select_schema(name, candidates)
+    if definition._parameters is not None:
+        complete = definition._parameters(complete, bound_options)
+    return Binding(
+        schema, complete, MappingProxyType(bound_options) if bound_options else NO_OPTIONS
+    )
+
+
+def common_carrier(
+    definition: "OperationDefinition",
+    binding: Binding,
+    dispatch_class: "type[Carrier] | None" = None,
+) -> "Carrier | None":
+    """Require one exact carrier class of all Tensor operands.
+
+    Args:
+        definition: The operation, for messages.
+        binding: Its bound arguments.
+        dispatch_class: The class an operation was dispatched for, which it then has to be.
+
+    Returns:
+        The first Tensor operand's carrier, None without a Tensor operand.
+
+    Raises:
+        TypeError: Two classes differ.
+    """
+    first: Carrier | None = None
+    for spec, operand in zip(binding.schema.operands, binding.operands, strict=True):
+        if spec.kind is not OperandKind.TENSOR:
+            continue
+        assert isinstance(operand, Tensor)
+        carrier = operand._carrier
+        if first is None:
+            first = carrier
+        expected = dispatch_class or type(first)
+        if type(carrier) is not expected:
+            raise TypeError(
+                f"{definition.name}: carriers must match: {spec.name} lives on "
+                f"{_named(type(carrier), expected)}, expected {_named(expected, type(carrier))}; "
+                "move or copy it there first"
+            )
+    return first
+
+
+def _named(carrier_class: type, other: type) -> str:
+    if carrier_class.__qualname__ == other.__qualname__:
+        return f"{carrier_class.__module__}.{carrier_class.__qualname__}"
+    return carrier_class.__qualname__

@@ -1,0 +1,246 @@
+"""Preparing and submitting one resolved invocation: by hook kernel, pattern or composite."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+
+from strideweave.carriers.class_record import (
+    ClassRecord,
+    KernelCandidate,
+    is_concrete_carrier_class,
+)
+from strideweave.carriers.extension.composite import CompositeProvider
+from strideweave.carriers.extension.prepared import PreparedComposite, PreparedKernel, Unsupported
+from strideweave.carriers.extension.results import ProviderResult, accept_completion
+from strideweave.carriers.provider_notes import add_provider_note
+from strideweave.operation.capability import UnsupportedOperationPlan
+from strideweave.operation.invocation import ResolvedInvocation
+from strideweave.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from strideweave.carriers.base import Carrier
+
+Kernel: TypeAlias = Callable[[ResolvedInvocation], Tensor | tuple[Tensor, ...]]
+Outputs: TypeAlias = tuple[Tensor, ...]
+AnswerT = TypeVar("AnswerT")
+ResultClasses: TypeAlias = "tuple[type[Carrier], ...]"
+
+
+def call_provider(
+    callback: Callable[..., AnswerT],
+    arguments: tuple[object, ...],
+    carrier_class: "type[Carrier]",
+    name: str,
+    operation: str,
+) -> AnswerT:
+    """Call a provider; what it raises propagates as it is, with a note that says whose it was."""
+    try:
+        return callback(*arguments)
+    except Exception as error:
+        add_provider_note(error, carrier_class, name, operation)
+        raise
+
+
+def as_outputs(value: object, source: str) -> Outputs:
+    """Turn what a kernel or reference returned into a tuple of Tensors.
+
+    Raises:
+        TypeError: It is neither a Tensor nor a tuple of Tensors.
+    """
+    if isinstance(value, Tensor):
+        return (value,)
+    if not isinstance(value, tuple):
+        raise TypeError(
+            f"{source} must return a Tensor or a tuple of Tensors, got {type(value).__qualname__}"
+        )
+    for position, entry in enumerate(value):
+        if not isinstance(entry, Tensor):
+            raise TypeError(
+                f"{source}: result {position} must be a Tensor, got {type(entry).__qualname__}"
+            )
+    return value
+
+
+def execute(
+    carrier: "Carrier",
+    record: ClassRecord,
+    kernel: Kernel | None,
+    invocation: ResolvedInvocation,
+) -> tuple[Outputs, ResultClasses]:
+    """Run the invocation once and wait for it.
+
+    Args:
+        carrier: The dispatching carrier.
+        record: The sealed record of its exact class.
+        kernel: The hook's kernel on a definition-free carrier, else None.
+        invocation: What to execute.
+
+    Returns:
+        The outputs, and the exact carrier class that each of them must have.
+
+    Raises:
+        TypeError: A provider returned something else than its contract says.
+        UnsupportedOperationPlan: Every candidate declined.
+    """
+    if kernel is not None:
+        outputs = as_outputs(kernel(invocation), f"the kernel of {invocation.name}")
+        return outputs, (record.carrier_class,) * len(invocation.results)
+    definition = record.definition
+    assert definition is not None
+    if definition.composite is not None:
+        return _run_composite(carrier, definition.composite, invocation)
+    prepared = _prepare_pattern(record, invocation)
+    source = f"submit of {record.carrier_class.__qualname__} for {invocation.name}"
+    outputs = _submit(prepared, record.carrier_class, source, invocation)
+    return outputs, (record.carrier_class,) * len(invocation.results)
+
+
+def prepare_candidates(
+    record: ClassRecord, invocation: ResolvedInvocation
+) -> Iterator[tuple[KernelCandidate, PreparedKernel | Unsupported]]:
+    """Let the matching patterns prepare one after the other, in preparation order.
+
+    Yields:
+        Each candidate with its prepared work or its rejection.
+
+    Raises:
+        TypeError: A pattern returned something else, or work of another interface.
+    """
+    assert record.definition is not None and record.definition.kernels is not None
+    interface = record.definition.kernels.interface
+    for candidate in record.candidates(invocation.plan):
+        pattern = candidate.pattern
+        if pattern.operation is not invocation.definition:
+            continue
+        prepared = call_provider(
+            pattern.prepare,
+            (invocation, interface),
+            record.carrier_class,
+            f"KernelPattern.prepare ({pattern.kernel_id!r})",
+            invocation.name,
+        )
+        if type(prepared) is PreparedKernel:
+            _require_interface(record, pattern.kernel_id, prepared)
+        elif type(prepared) is not Unsupported:
+            raise TypeError(
+                f"KernelPattern {pattern.kernel_id!r} of {record.carrier_class.__qualname__}: "
+                "prepare must return a PreparedKernel or Unsupported, "
+                f"got {type(prepared).__qualname__}"
+            )
+        yield candidate, prepared
+
+
+def _prepare_pattern(record: ClassRecord, invocation: ResolvedInvocation) -> PreparedKernel:
+    rejections: list[str] = []
+    for candidate, prepared in prepare_candidates(record, invocation):
+        if isinstance(prepared, PreparedKernel):
+            return prepared
+        rejections.append(f"{candidate.pattern.kernel_id}: {prepared.reason}")
+    _refuse(record.carrier_class, invocation, rejections)
+
+
+def _require_interface(record: ClassRecord, kernel_id: str, prepared: PreparedKernel) -> None:
+    assert record.definition is not None and record.definition.kernels is not None
+    expected = record.definition.kernels.interface
+    given = prepared.interface
+    if given is expected:
+        return
+    if (type(given), given.version) != (type(expected), expected.version):
+        raise TypeError(
+            f"KernelPattern {kernel_id!r} of {record.carrier_class.__qualname__}: the prepared "
+            f"interface is {type(given).__qualname__} {given.version!r}, the provider's is "
+            f"{type(expected).__qualname__} {expected.version!r}; prepare with the interface "
+            "that prepare was given"
+        )
+
+
+def _refuse(
+    carrier_class: "type[Carrier]", invocation: ResolvedInvocation, rejections: list[str]
+) -> NoReturn:
+    reasons = "; ".join(rejections) or "no candidate serves it"
+    raise UnsupportedOperationPlan(
+        f"{carrier_class.__qualname__} does not execute this {invocation.name}: {reasons}"
+    )
+
+
+def prepare_composite(
+    carrier: "Carrier", composite: "CompositeProvider[Any]", invocation: ResolvedInvocation
+) -> tuple[PreparedComposite | Unsupported, ResultClasses]:
+    """Ask a dependent carrier's provider for its result classes and for prepared work.
+
+    Raises:
+        TypeError: A callback returned something else.
+        ValueError: There is not one result class per result.
+    """
+    classes = _result_classes(carrier, composite, invocation)
+    prepared = call_provider(
+        composite.prepare,
+        (carrier, invocation),
+        type(carrier),
+        "CompositeProvider.prepare",
+        invocation.name,
+    )
+    if type(prepared) is not PreparedComposite and type(prepared) is not Unsupported:
+        raise TypeError(
+            f"CompositeProvider of {type(carrier).__qualname__}: prepare must return a "
+            f"PreparedComposite or Unsupported, got {type(prepared).__qualname__}"
+        )
+    return prepared, classes
+
+
+def _run_composite(
+    carrier: "Carrier", composite: "CompositeProvider[Any]", invocation: ResolvedInvocation
+) -> tuple[Outputs, ResultClasses]:
+    carrier_class = type(carrier)
+    prepared, classes = prepare_composite(carrier, composite, invocation)
+    if isinstance(prepared, Unsupported):
+        _refuse(carrier_class, invocation, [prepared.reason])
+    source = f"submit of {carrier_class.__qualname__} for {invocation.name}"
+    return _submit(prepared, carrier_class, source, invocation), classes
+
+
+def _result_classes(
+    carrier: "Carrier", composite: "CompositeProvider[Any]", invocation: ResolvedInvocation
+) -> ResultClasses:
+    owner = f"CompositeProvider of {type(carrier).__qualname__}: result_carriers"
+    classes = call_provider(
+        composite.result_carriers,
+        (carrier, invocation),
+        type(carrier),
+        "CompositeProvider.result_carriers",
+        invocation.name,
+    )
+    if not isinstance(classes, tuple):
+        raise TypeError(
+            f"{owner} must return a tuple of Carrier classes, got {type(classes).__qualname__}"
+        )
+    for position, entry in enumerate(classes):
+        if not is_concrete_carrier_class(entry):
+            raise TypeError(f"{owner}[{position}] must be a concrete Carrier class, got {entry!r}")
+    if len(classes) != len(invocation.results):
+        raise ValueError(
+            f"{owner} must name one class per result, {len(invocation.results)}, got {len(classes)}"
+        )
+    return classes
+
+
+def _submit(
+    prepared: PreparedKernel | PreparedComposite,
+    carrier_class: "type[Carrier]",
+    source: str,
+    invocation: ResolvedInvocation,
+) -> Outputs:
+    prepared._claim_submission()
+    submitted = call_provider(prepared.submit, (), carrier_class, "submit", invocation.name)
+    if type(submitted) is ProviderResult:
+        return submitted.outputs
+    accepted = accept_completion(submitted, source=source)
+    result = call_provider(
+        accepted.wait, (), carrier_class, "ProviderCompletion.wait", invocation.name
+    )
+    if type(result) is not ProviderResult:
+        raise TypeError(
+            f"{source}: the completion must give a ProviderResult, got {type(result).__qualname__}"
+        )
+    if accepted.done is not True:
+        raise TypeError(f"{source}: the completion's done must be True after wait() returned")
+    return result.outputs

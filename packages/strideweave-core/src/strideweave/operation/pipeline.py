@@ -1,0 +1,329 @@
+"""The one dispatch pipeline.
+
+``invoke`` and ``call_definition`` bind the arguments and take the operation from the first Tensor's
+carrier; ``BoundOperation`` runs the remaining stages, the same for every carrier.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast, final
+
+import strideweave.operation.dispatch as dispatch
+from strideweave.dtype import SimpleDType
+from strideweave.operation.binding import Binding, bind, common_carrier
+from strideweave.operation.capability import UnsupportedOperationPlan
+from strideweave.operation.execution import Kernel, Outputs, execute
+from strideweave.operation.grad_mode import mode as grad_mode
+from strideweave.operation.gradient import SavedOutputs, gradients_of_inputs
+from strideweave.operation.invocation import ResolvedInvocation
+from strideweave.operation.lowering import lowered
+from strideweave.operation.operation import Operation
+from strideweave.operation.policy import OperationExecutionOptions
+from strideweave.operation.publication import (
+    operand_states,
+    publish_mutations,
+    validate_results,
+)
+from strideweave.operation.resolution import NO_OPTIONS, Resolution, resolve
+from strideweave.operation.schema import NON_DIFFERENTIABLE
+from strideweave.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from strideweave.carriers.base import Carrier
+    from strideweave.operation.definition import Alignment, OperationDefinition
+
+
+@final
+class BoundOperation(Operation):
+    """One execution of a definition on one carrier; the framework builds it."""
+
+    _definition: "OperationDefinition"
+    _kernel: Kernel | None
+    _resolution: Resolution | None = None
+    _invocation: ResolvedInvocation | None = None
+    _outputs: SavedOutputs | None = None
+
+    def __init__(self, definition: "OperationDefinition", kernel: Kernel | None) -> None:
+        self._definition = definition
+        self._kernel = kernel
+
+    def _accept_options(self, options: object) -> OperationExecutionOptions | Mapping[str, object]:
+        if isinstance(options, Mapping) and not self._definition._is_builtin:
+            return options
+        return super()._accept_options(options)
+
+    def _run(
+        self,
+        inputs: tuple[Any, ...],
+        options: OperationExecutionOptions | Mapping[str, object] | None,
+    ) -> "Tensor | Outputs":
+        self._options = options
+        definition = self._definition
+        if isinstance(options, OperationExecutionOptions):
+            known = any(spec.name == "accumulator_dtype" for spec in definition.schema.options)
+            options = {"accumulator_dtype": options.accumulator_dtype} if known else NO_OPTIONS
+        binding = bind(definition, inputs, options or NO_OPTIONS)
+        common_carrier(definition, binding, self._dispatch_carrier_class)
+        carrier = cast("Carrier", self._dispatch_carrier)
+        return self._execute(
+            carrier, *_until_match(definition, carrier, binding, definition._alignment)
+        )
+
+    def _execute(
+        self,
+        carrier: "Carrier",
+        resolution: Resolution,
+        invocation: ResolvedInvocation,
+        tensors: list[Tensor],
+        records: bool,
+    ) -> "Tensor | Outputs":
+        """Run the stages from prepare to publication over a matched call."""
+        self._dispatch_carrier = None
+        versions = self._saved_versions(resolution, tensors) if records else ()
+        states = operand_states(tensors)
+        enabled = grad_mode.enabled
+        grad_mode.enabled = False
+        try:
+            outputs, classes = execute(carrier, carrier._class_record, self._kernel, invocation)
+        finally:
+            grad_mode.enabled = enabled
+        validate_results(outputs, invocation, classes, states)
+        if resolution.mutated_operands:
+            publish_mutations(invocation, states)
+        if records:
+            self._record(resolution, invocation, tuple(tensors), versions, outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _saved_versions(self, resolution: Resolution, tensors: list[Tensor]) -> tuple[Any, ...]:
+        if self._definition._is_builtin:
+            return tuple([tensor._version_token() for tensor in tensors])
+        saved = resolution.saved_operands
+        return tuple(
+            tensor._version_token() if position in saved else None
+            for position, tensor in zip(resolution.tensor_positions, tensors, strict=True)
+        )
+
+    def _record(
+        self,
+        resolution: Resolution,
+        invocation: ResolvedInvocation,
+        tensors: tuple[Tensor, ...],
+        versions: tuple[Any, ...],
+        outputs: Outputs,
+    ) -> None:
+        self._inputs = tensors
+        self._input_versions = versions
+        self._resolution = resolution
+        self._invocation = invocation
+        self._outputs = SavedOutputs(outputs)
+        for output in outputs:
+            if output.is_differentiable():
+                output._autograd_ctx = self
+
+    def backward(self, gradient: Any) -> "tuple[Tensor | None, ...]":
+        """Run the definition's vjp and fold its gradients back to the caller's Tensors.
+
+        Args:
+            gradient: The cotangent; a tuple with one entry or None per result when there are
+                several results.
+
+        Returns:
+            One gradient or None per saved input.
+
+        Raises:
+            RuntimeError: The definition is not differentiable, the node was released, a saved
+                operand was modified or a needed carrier is released.
+            TypeError: The cotangent or an entry of the vjp's answer has another type.
+            ValueError: A shape or count differs.
+        """
+        if self._definition.vjp is NON_DIFFERENTIABLE:
+            raise RuntimeError(
+                f"{self._definition.name} is not differentiable; it has no vector-Jacobian product"
+            )
+        self.validate_not_freed()
+        self.validate_input_versions()
+        if self._resolution is None or self._invocation is None or self._outputs is None:
+            raise RuntimeError(
+                f"{self._definition.name}: backward needs a recorded forward call; run it while "
+                "graph recording is on, over a differentiable operand"
+            )
+        return gradients_of_inputs(
+            self._definition, self._resolution, self._invocation, self._outputs, gradient
+        )
+
+    def release_saved(self) -> None:
+        """Drop everything kept for backward; the operation stays attached to its results."""
+        super().release_saved()
+        self._resolution = None
+        self._invocation = None
+        self._outputs = None
+
+    def output_position(self, tensor: Tensor) -> int:
+        """Give the position of one of its results among all of them."""
+        return 0 if self._outputs is None else self._outputs.position(tensor)
+
+    @property
+    def output_count(self) -> int:
+        """Number of results that share this node."""
+        return 1 if self._outputs is None else self._outputs.count
+
+
+def until_live(
+    definition: "OperationDefinition",
+    carrier: "Carrier",
+    binding: Binding,
+    alignment: "Alignment | None",
+) -> tuple[Resolution, ResolvedInvocation, list[Tensor]]:
+    """Run the stages roles, align, resolve and live over bound arguments."""
+    if definition._roles is not None:
+        definition._roles(binding.operands)
+    resolution, invocation = resolve(
+        definition, binding.schema, binding.operands, binding.options, alignment
+    )
+    tensors = [cast(Tensor, binding.operands[i]) for i in resolution.tensor_positions]
+    carrier._require_executable(definition.name)
+    for tensor in tensors:
+        if tensor._carrier is not carrier:
+            tensor._carrier._require_executable(definition.name)
+    return resolution, invocation, tensors
+
+
+def _until_match(
+    definition: "OperationDefinition",
+    carrier: "Carrier",
+    binding: Binding,
+    alignment: "Alignment | None",
+) -> tuple[Resolution, ResolvedInvocation, list[Tensor], bool]:
+    """Run every stage that precedes provider work; also tell whether the call is recorded."""
+    resolution, invocation, tensors = until_live(definition, carrier, binding, alignment)
+    records = resolution.records_graph and grad_mode.enabled
+    if records and resolution.records_alias:
+        raise ValueError(
+            f"{definition.name}: a differentiable result would be an operand itself, which already "
+            "has a place in the graph; call it under no_grad, or return a fresh result"
+        )
+    if resolution.mutated_operands:
+        _require_mutable(definition.name, invocation)
+    if carrier._capability(resolution.plan) is None:
+        raise UnsupportedOperationPlan(carrier.unsupported_plan_reason(resolution.plan))
+    return resolution, invocation, tensors, records
+
+
+def _require_mutable(name: str, invocation: ResolvedInvocation) -> None:
+    for position in invocation.mutated_operands:
+        carrier = cast(Tensor, invocation.operands[position])._carrier
+        if not carrier.is_mutable():
+            raise RuntimeError(
+                f"{name}: operand {position} would be mutated, but its "
+                f"{type(carrier).__qualname__} is not mutable"
+            )
+
+
+class InterceptedCall(BaseException):
+    """Carries a bound call out of the public function that made it, instead of executing it."""
+
+    def __init__(
+        self,
+        definition: "OperationDefinition",
+        binding: Binding,
+        carrier: "Carrier",
+        alignment: "Alignment | None",
+    ) -> None:
+        super().__init__(definition.name)
+        self.definition = definition
+        self.binding = binding
+        self.carrier = carrier
+        self.alignment = alignment
+
+
+@contextmanager
+def intercepted() -> Iterator[None]:
+    """Make public functions of this thread raise ``InterceptedCall`` instead of executing."""
+    grad_mode.intercepts = True
+    try:
+        yield
+    finally:
+        grad_mode.intercepts = False
+
+
+def invoke(
+    definition: "OperationDefinition",
+    operands: tuple[object, ...],
+    options: Mapping[str, object] = NO_OPTIONS,
+    alignment: "Alignment | None" = None,
+) -> Any:
+    """Execute a public function's operation on the first Tensor operand's carrier.
+
+    Args:
+        definition: The operation.
+        operands: Operands as the caller gave them.
+        options: Options by name.
+        alignment: Views of the operands for this call; the definition's own when None.
+
+    Returns:
+        The published Tensor, or the tuple of Tensors the results declare.
+    """
+    binding, carrier = bind_call(definition, operands, options)
+    if grad_mode.intercepts:
+        raise InterceptedCall(definition, binding, carrier, alignment or definition._alignment)
+    return execute_bound(definition, binding, carrier, alignment)
+
+
+def call_definition(
+    definition: "OperationDefinition",
+    operands: tuple[object, ...],
+    options: Mapping[str, object],
+) -> Any:
+    """Execute a definition called directly: every stage up to match precedes the dispatch."""
+    binding, carrier = bind_call(definition, operands, options)
+    matched = _until_match(definition, carrier, binding, definition._alignment)
+    operation = dispatch.operation_for(carrier, definition)
+    if type(operation) is BoundOperation and operation._definition is definition:
+        operation._claim_use()
+        return operation._execute(carrier, *matched)
+    return _run_own(operation, definition, binding, None)
+
+
+def bind_call(
+    definition: "OperationDefinition",
+    operands: tuple[object, ...],
+    options: Mapping[str, object],
+) -> "tuple[Binding, Carrier]":
+    """Bind the arguments of a call and give the carrier that dispatches it."""
+    binding = bind(definition, operands, options)
+    carrier = common_carrier(definition, binding)
+    if carrier is None:
+        raise TypeError(
+            f"{definition.name}: at least one operand must be a Tensor; it decides the carrier"
+        )
+    return binding, carrier
+
+
+def execute_bound(
+    definition: "OperationDefinition",
+    binding: Binding,
+    carrier: "Carrier",
+    alignment: "Alignment | None",
+) -> Any:
+    """Take the operation from the carrier and run it over bound arguments."""
+    operation = dispatch.operation_for(carrier, definition)
+    if type(operation) is BoundOperation and operation._definition is definition:
+        operation._claim_use()
+        chosen = alignment or definition._alignment
+        return operation._execute(carrier, *_until_match(definition, carrier, binding, chosen))
+    return _run_own(operation, definition, binding, alignment)
+
+
+def _run_own(
+    operation: Operation,
+    definition: "OperationDefinition",
+    binding: Binding,
+    alignment: "Alignment | None",
+) -> Any:
+    """Run the Operation that a definition-free carrier wrote, which resolves by itself."""
+    operands = binding.operands if alignment is None else lowered(binding, alignment)
+    accumulator = binding.options.get("accumulator_dtype")
+    if accumulator is None:
+        return operation.forward(*operands)
+    options = OperationExecutionOptions(definition.name, cast(SimpleDType, accumulator))
+    return operation.forward(*operands, options=options)
