@@ -1,5 +1,68 @@
 """Carriers and the contracts of carrier authors. Only strideweave-core ships this file."""
 
 from pkgutil import extend_path
+from typing import TYPE_CHECKING
 
 __path__ = extend_path(__path__, __name__)  # editable layers live in other folders
+
+from strideweave._optional import load_optional, present_names
+from strideweave.carriers.base import Carrier
+from strideweave.carriers.discovery import carrier_names, load_carrier
+from strideweave.carriers.dtype import (
+    BlockScaledDType,
+    CompoundDType,
+    DType,
+    DTypeCategory,
+    Level,
+    LevelExtent,
+    RepresentationRule,
+    RepresentationValidationContext,
+    SimpleDType,
+    SymbolicBits,
+    Whole,
+    WholeExtent,
+)
+from strideweave.carriers.operation_capability import (
+    DependentCarrier,
+    OperandCapability,
+    OperationCapability,
+    UnsupportedOperationPlan,
+)
+
+__all__ = [
+    "BlockScaledDType",
+    "Carrier",
+    "CompoundDType",
+    "DType",
+    "DTypeCategory",
+    "DependentCarrier",
+    "Level",
+    "LevelExtent",
+    "OperandCapability",
+    "OperationCapability",
+    "RepresentationRule",
+    "RepresentationValidationContext",
+    "SimpleDType",
+    "SymbolicBits",
+    "UnsupportedOperationPlan",
+    "Whole",
+    "WholeExtent",
+    "carrier_names",
+    "load_carrier",
+]
+if TYPE_CHECKING:
+    from strideweave.carriers.cpu import CPU as CPU  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.generic import Generic as Generic  # type: ignore[import-not-found,import-untyped,unused-ignore]
+else:
+    _OPTIONAL = {  # name: (module that defines it, distribution that ships the module)
+        "CPU": ("strideweave.carriers.cpu", "strideweave-compute"),
+        "Generic": ("strideweave.carriers.generic", "strideweave-storage"),
+    }
+
+    def __getattr__(name):
+        value = load_optional(__name__, name, _OPTIONAL)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *present_names(_OPTIONAL)})
