@@ -181,24 +181,22 @@ class Layout(IndexMap):
         return Layout._of(Shape._from_hierarchy(extents), Stride._from_hierarchy(strides))
 
     @staticmethod
-    def concat(first: Layout, second: Layout) -> Layout:
-        """Splice the modes of `second` after those of `first`.
+    def concat(a: Layout, b: Layout) -> Layout:
+        """Splice the modes of `b` after those of `a`.
 
         Raises:
             TypeError: An operand is not a Layout.
         """
-        return Layout._from_modes(_modes_of(first, "first") + _modes_of(second, "second"))
+        return Layout._from_modes(_modes_of(a, "a") + _modes_of(b, "b"))
 
     @staticmethod
-    def append(first: Layout, second: Layout) -> Layout:
-        """Add `second` to `first` as one nested mode, or splice it when it is a leaf or empty.
+    def append(a: Layout, b: Layout) -> Layout:
+        """Add `b` to `a` as one nested mode, or splice it when it is a leaf or empty.
 
         Raises:
             TypeError: An operand is not a Layout.
         """
-        return Layout._from_modes(
-            modes.append(_modes_of(first, "first"), _modes_of(second, "second"))
-        )
+        return Layout._from_modes(modes.append(_modes_of(a, "a"), _modes_of(b, "b")))
 
     def __add__(self, other: Layout) -> Layout:
         if not isinstance(other, Layout):
@@ -520,45 +518,45 @@ class Layout(IndexMap):
     # Composition and tiling
 
     @staticmethod
-    def choose(layout: Layout, step: int) -> Layout:
-        """Keep every `step`-th ordinal.
+    def choose(A: Layout, d: int) -> Layout:
+        """Keep every `d`-th ordinal.
 
         Args:
-            layout: The layout; its leaves are visited depth first.
-            step: A positive divisor of the size that divides along the leaves.
+            A: The layout; its leaves are visited depth first.
+            d: A positive divisor of the size that divides along the leaves.
 
         Returns:
             A flat layout.
 
         Raises:
-            TypeError: `step` is not an integer.
-            ValueError: `step` is not positive or does not divide.
+            TypeError: `d` is not an integer.
+            ValueError: `d` is not positive or does not divide.
         """
-        parts = modes.leaves(_modes_of(layout, "layout"))
-        chosen = composition.choose(parts, _positive(step, "step"))
+        parts = modes.leaves(_modes_of(A, "A"))
+        chosen = composition.choose(parts, _positive(d, "d"))
         if chosen is None:
-            raise ValueError(f"{composition.choose_message(step)} of {layout}")
+            raise ValueError(f"{composition.choose_message(d)} of {A}")
         return Layout._from_modes(tuple(chosen))
 
     @staticmethod
-    def modout(layout: Layout, count: int) -> Layout:
-        """Keep the first `count` ordinals.
+    def modout(A: Layout, n: int) -> Layout:
+        """Keep the first `n` ordinals.
 
         Args:
-            layout: The layout; its leaves are visited depth first.
-            count: At least 1, at most the size, cutting one leaf at most.
+            A: The layout; its leaves are visited depth first.
+            n: At least 1, at most the size, cutting one leaf at most.
 
         Returns:
-            A flat layout of size `count`.
+            A flat layout of size `n`.
 
         Raises:
-            TypeError: `count` is not an integer.
-            ValueError: `count` is not positive or does not divide.
+            TypeError: `n` is not an integer.
+            ValueError: `n` is not positive or does not divide.
         """
-        parts = modes.leaves(_modes_of(layout, "layout"))
-        kept = composition.modout(parts, _positive(count, "count"))
+        parts = modes.leaves(_modes_of(A, "A"))
+        kept = composition.modout(parts, _positive(n, "n"))
         if kept is None:
-            raise ValueError(f"{composition.modout_message(count)} of {layout}")
+            raise ValueError(f"{composition.modout_message(n)} of {A}")
         return Layout._from_modes(tuple(kept))
 
     @staticmethod
@@ -572,23 +570,21 @@ class Layout(IndexMap):
         return expand(level, key)
 
     @staticmethod
-    def compose_layouts(outer: Layout, tile: Layout) -> Layout:
-        """The layout `outer(tile(q))`, lowered leaf by leaf.
+    def compose_layouts(A: Layout, B: Layout) -> Layout:
+        """The layout `A(B(q))`, lowered leaf by leaf.
 
         Args:
-            outer: The layout evaluated last.
-            tile: The layout evaluated first; its cosize must not exceed the size of `outer`.
+            A: The layout evaluated last.
+            B: The layout evaluated first; its cosize must not exceed the size of `A`.
 
         Returns:
-            A layout over the modes of `tile`, where each leaf may become several leaves.
+            A layout over the modes of `B`, where each leaf may become several leaves.
 
         Raises:
             TypeError: An argument is not a Layout.
             ValueError: The tile reaches too far or the result is not representable as a layout.
         """
-        return Layout._from_modes(
-            composition.lower(_modes_of(outer, "outer"), _modes_of(tile, "tile"))
-        )
+        return Layout._from_modes(composition.lower(_modes_of(A, "A"), _modes_of(B, "B")))
 
     @overload
     def compose(self, B: Shape | Sequence[Layout]) -> Layout: ...
@@ -601,6 +597,7 @@ class Layout(IndexMap):
     def compose(
         self,
         B: IndexMap | Shape | Tiler = _MISSING,
+        *,
         inner: IndexMap | Shape | Tiler = _MISSING,
     ) -> IndexMap:
         """Evaluate another index map first, or tile the modes of this layout.
@@ -662,8 +659,8 @@ class Layout(IndexMap):
         return Layout._from_modes(division.complement(parts, _positive(cotarget, "cotarget")))
 
     @staticmethod
-    def divide(layout: Layout, tile: Layout) -> Layout:
-        """The layout as `(tile, remainder)` modes.
+    def divide(A: Layout, B: Layout) -> Layout:
+        """The layout `A` divided by the tile `B`, as `(tile, remainder)` modes.
 
         Raises:
             TypeError: An argument is not a Layout.
@@ -674,33 +671,27 @@ class Layout(IndexMap):
             >>> print(Layout.divide(Layout.parse("(4,2,3):(2,1,8)"), Layout.leaf(4, 2)))
             ((2,2),(2,3)):((4,1),(2,8))
         """
-        return Layout._from_modes(
-            division.divide(_modes_of(layout, "layout"), _modes_of(tile, "tile"))
-        )
+        return Layout._from_modes(division.divide(_modes_of(A, "A"), _modes_of(B, "B")))
 
     @staticmethod
-    def divide_tiler(layout: Layout, tiler: Tiler) -> Layout:
-        """Divide mode `i` by tile `i`; trailing modes stay as they are.
+    def divide_tiler(A: Layout, B: Tiler) -> Layout:
+        """Divide mode `i` of `A` by tile `i` of `B`; trailing modes stay as they are.
 
         Raises:
-            TypeError: `layout` is not a Layout, or `tiler` not a sequence of Layouts.
+            TypeError: `A` is not a Layout, or `B` not a sequence of Layouts.
             ValueError: There are more tiles than modes, or a tile does not divide its mode.
         """
-        return Layout._from_modes(
-            division.divide_tiler(_modes_of(layout, "layout"), _tiles_of(tiler, "tiler"))
-        )
+        return Layout._from_modes(division.divide_tiler(_modes_of(A, "A"), _tiles_of(B, "B")))
 
     @staticmethod
-    def zipped_divide(layout: Layout, tiler: Tiler) -> Layout:
+    def zipped_divide(A: Layout, B: Tiler) -> Layout:
         """Divide by mode, with all tile parts in mode 0 and all remainders in mode 1.
 
         Raises:
-            TypeError: `layout` is not a Layout, or `tiler` not a sequence of Layouts.
+            TypeError: `A` is not a Layout, or `B` not a sequence of Layouts.
             ValueError: There are more tiles than modes, or a tile does not divide its mode.
         """
-        return Layout._from_modes(
-            division.zipped_divide(_modes_of(layout, "layout"), _tiles_of(tiler, "tiler"))
-        )
+        return Layout._from_modes(division.zipped_divide(_modes_of(A, "A"), _tiles_of(B, "B")))
 
     # Index map hooks
 

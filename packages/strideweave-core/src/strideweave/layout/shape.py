@@ -109,19 +109,19 @@ class HierarchicalValue(Immutable):
         seal(self, "_hash", hash(level))
 
     @classmethod
-    def concat(cls, first: Self, second: Self) -> Self:
-        """Splice the modes of `second` after those of `first`."""
-        _require_same(cls, first, "first")
-        _require_same(cls, second, "second")
-        return cls._from_hierarchy((*first.top_level, *second.top_level))
+    def concat(cls, a: Self, b: Self) -> Self:
+        """Splice the modes of `b` after those of `a`."""
+        _require_same(cls, a, "a")
+        _require_same(cls, b, "b")
+        return cls._from_hierarchy((*a.top_level, *b.top_level))
 
     @classmethod
-    def append(cls, first: Self, second: Self) -> Self:
-        """Add `second` to `first` as one nested mode, or splice it when `second.is_int`."""
-        _require_same(cls, first, "first")
-        _require_same(cls, second, "second")
-        added = second.top_level if second.is_int else (second.top_level,)
-        return cls._from_hierarchy((*first.top_level, *added))
+    def append(cls, a: Self, b: Self) -> Self:
+        """Add `b` to `a` as one nested mode, or splice it when `b.is_int`."""
+        _require_same(cls, a, "a")
+        _require_same(cls, b, "b")
+        added = b.top_level if b.is_int else (b.top_level,)
+        return cls._from_hierarchy((*a.top_level, *added))
 
     @property
     def depth(self) -> int:
@@ -131,7 +131,7 @@ class HierarchicalValue(Immutable):
     @property
     def is_int(self) -> bool:
         """Whether there is at most one mode and no nesting."""
-        return len(self.top_level) <= 1 and len(self.leaves) == len(self.top_level)
+        return len(self.top_level) <= 1 and all(isinstance(entry, int) for entry in self.top_level)
 
     def __int__(self) -> int:
         if not self.is_int or not self.leaves:
