@@ -1,0 +1,79 @@
+"""Ratios of medians, measured side by side in one process."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+ROUNDS = 41
+BLOCK_SECONDS = 0.004
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One measured claim.
+
+    Attributes:
+        name: What is compared.
+        ours: The call under test.
+        yardstick: The call it is measured against.
+        target: The largest ratio that keeps the claim.
+    """
+
+    name: str
+    ours: Callable[[], Any]
+    yardstick: Callable[[], Any]
+    target: float
+
+
+def report(comparisons: list[Comparison]) -> int:
+    """Measure and print every claim.
+
+    Returns:
+        The exit status: 0 when every ratio keeps its target, else 1.
+    """
+    print(f"{'':38}{'ours':>12}{'yardstick':>12}{'ratio':>8}{'target':>8}")
+    kept = [_report_one(comparison) for comparison in comparisons]
+    return 0 if all(kept) else 1
+
+
+def _report_one(comparison: Comparison) -> bool:
+    ours, yardstick = medians(comparison.ours, comparison.yardstick)
+    ratio = ours / yardstick
+    kept = ratio <= comparison.target
+    print(
+        f"{comparison.name:38}{ours * 1e6:>9.2f} us{yardstick * 1e6:>9.2f} us"
+        f"{ratio:>8.2f}{comparison.target:>8.2f}{'' if kept else '  MISSED'}",
+        flush=True,
+    )
+    return kept
+
+
+def medians(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[float, float]:
+    """Time two calls in alternating blocks, so that both meet the same disturbances.
+
+    Returns:
+        The median seconds of one call of each.
+    """
+    counts = _block_length(first), _block_length(second)
+    samples: tuple[list[float], list[float]] = ([], [])
+    for _ in range(ROUNDS):
+        for call, count, times in zip((first, second), counts, samples, strict=True):
+            times.append(_seconds(call, count) / count)
+    return statistics.median(samples[0]), statistics.median(samples[1])
+
+
+def _block_length(call: Callable[[], Any]) -> int:
+    count = 1
+    while (elapsed := _seconds(call, count)) < BLOCK_SECONDS / 2:
+        count *= 2
+    return max(1, round(count * BLOCK_SECONDS / elapsed))
+
+
+def _seconds(call: Callable[[], Any], count: int) -> float:
+    repeat = range(count)
+    start = time.perf_counter()
+    for _ in repeat:
+        call()
+    return time.perf_counter() - start

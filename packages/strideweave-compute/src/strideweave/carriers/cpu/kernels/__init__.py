@@ -1,0 +1,38 @@
+"""NumPy kernels, one module per family of operations, as in ``strideweave.ops``."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from strideweave.carriers.cpu.kernels import (
+    activations,
+    arithmetic,
+    contractions,
+    conversion,
+    extrema,
+    indexing,
+    predicates,
+    reductions,
+    scan,
+    selection,
+    unary,
+)
+from strideweave.carriers.cpu.kernels.frame import Kernel, quiet
+
+_FAMILIES = (
+    arithmetic,
+    unary,
+    activations,
+    extrema,
+    predicates,
+    selection,
+    conversion,
+    reductions,
+    scan,
+    contractions,
+    indexing,
+)
+
+KERNELS: Mapping[str, Kernel] = MappingProxyType(
+    {name: quiet(kernel) for family in _FAMILIES for name, kernel in family.KERNELS.items()}
+)
+"""The kernel of every operation, by dispatch name."""
