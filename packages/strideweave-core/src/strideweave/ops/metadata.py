@@ -1,0 +1,88 @@
+"""Views and constants that gradients are written with: layouts change, no element is read."""
+
+from functools import lru_cache
+from itertools import repeat
+from typing import Any
+
+from strideweave.dtype import DType
+from strideweave.layout.construction import canonical_layout
+from strideweave.layout.layout import Layout
+from strideweave.layout.shape import Shape, Stride
+from strideweave.ops.nesting import nest
+from strideweave.tensor.tensor import Tensor, tensor_over
+
+
+def viewed(tensor: Tensor, layout: Layout) -> Tensor:
+    """Read a Tensor's storage through another layout of the same span."""
+    return tensor_over(tensor.carrier, tensor.offset, layout)
+
+
+def layout_of(shape: Shape, leaf_strides: tuple[int, ...]) -> Layout:
+    """Build a layout from its shape and its strides, listed leaf by leaf."""
+    return Layout(shape, Stride(nest(shape.top_level, leaf_strides)))
+
+
+@lru_cache(maxsize=256)
+def stationary_layout(shape: Shape) -> Layout:
+    """Layout of a shape whose every coordinate reads slot zero."""
+    return layout_of(shape, (0,) * len(shape.leaves))
+
+
+@lru_cache(maxsize=256)
+def _unit_layout(shape: Shape) -> Layout:
+    return canonical_layout(Shape(nest(shape.top_level, repeat(1))))
+
+
+def constant_like(tensor: Tensor, value: float) -> Tensor:
+    """One Float32 value that aligns with a Tensor and leaves the result layout to it."""
+    return tensor_over(_one_slot(tensor, value), 0, _unit_layout(tensor.shape))
+
+
+def filled(shape: Shape, value: float, like: Tensor) -> Tensor:
+    """A Float32 Tensor of a given shape whose coordinates share one slot.
+
+    Args:
+        shape: Shape of the Tensor.
+        value: The value of every coordinate.
+        like: Tensor whose carrier allocates the slot.
+    """
+    return tensor_over(_one_slot(like, value), 0, stationary_layout(shape))
+
+
+def _one_slot(like: Tensor, value: float) -> Any:
+    carrier = like.carrier
+    if carrier.dtype() is DType.Float32:
+        return carrier.new_like([value])
+    return carrier.new_like([value], dtype=DType.Float32)
+
+
+@lru_cache(maxsize=1024)
+def swapped_layout(layout: Layout) -> Layout:
+    """Exchange the two top-level modes of a layout."""
+    return Layout.permute(layout, 1, 0)
+
+
+def swapped(tensor: Tensor) -> Tensor:
+    """Exchange the two top-level modes of a Tensor."""
+    return viewed(tensor, swapped_layout(tensor.layout))
+
+
+@lru_cache(maxsize=1024)
+def _over_kept(target: Shape, kept: Layout) -> Layout:
+    reduced = len(target.leaves) - len(kept.leaf_extents)
+    return layout_of(target, kept.leaf_strides + (0,) * reduced)
+
+
+def over_kept(target: Shape, kept: Tensor) -> Tensor:
+    """Repeat one value per kept coordinate along the reduced mode.
+
+    Args:
+        target: Shape with the top-level modes (kept, reduced).
+        kept: Tensor with the leaves of the kept mode.
+    """
+    return viewed(kept, _over_kept(target, kept.layout))
+
+
+def reshaped_canonical(tensor: Tensor, shape: Shape) -> Tensor:
+    """Give a Tensor of canonical layout another nesting with the same ordinals."""
+    return viewed(tensor, canonical_layout(shape))
