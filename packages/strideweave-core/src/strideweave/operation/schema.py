@@ -228,14 +228,24 @@ def select_schema(
     Raises:
         TypeError: None fits; the message reports the fault against the closest one.
     """
-    best = -1
+    best = (-1, 0)
     for schema, operands in candidates:
         matched = sum(map(fits, (spec.kind for spec in schema.operands), operands))
         if matched == len(operands):
             return schema, operands
-        if matched > best:
-            best, closest, closest_operands = matched, schema, operands
+        score = (matched, _unknown_numbers(schema, operands))
+        if score > best:
+            best, closest, closest_operands = score, schema, operands
     raise TypeError(_kind_message(name, closest, closest_operands))
+
+
+def _unknown_numbers(schema: OperationSchema, operands: tuple[object, ...]) -> int:
+    """Count the values of no known kind that stand where a number is expected."""
+    return sum(
+        spec.kind is OperandKind.WEAK_SCALAR
+        and not isinstance(value, (Real, tensor_module.Tensor))
+        for spec, value in zip(schema.operands, operands, strict=True)
+    )
 
 
 def _arity_message(
