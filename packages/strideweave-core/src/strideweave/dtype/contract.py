@@ -78,7 +78,7 @@ def owned_members(cls: type) -> Mapping[str, type]:
     """Return every guarded member of ``cls``: its contracts' and its extension classes' slots."""
     extension_slots = {
         slot: layer
-        for layer in reversed(cls.__mro__)
+        for layer in cls.__mro__  # the first class to declare a slot comes last and owns it
         if layer not in _contracts and contracts_of(layer)
         for slot in slots_of(layer)
     }

@@ -67,18 +67,21 @@ class DTypeMeta(type):
         finalize(descriptor)  # type: ignore[arg-type]  # every instance is a DType
         return descriptor
 
-    def __setattr__(cls, name: str, value: object) -> None:
-        _refuse_class_change(cls, name, "set")
-        if cls is DType and isinstance(value, DType):
-            raise AttributeError(
-                f"cannot set DType.{name}: only built-in descriptors are attributes of DType; "
-                f"use DType.from_name({value.name!r})"
-            )
-        super().__setattr__(name, value)
+    # Hidden from type checkers, which would otherwise accept assigning any attribute.
+    if not TYPE_CHECKING:
 
-    def __delattr__(cls, name: str) -> None:
-        _refuse_class_change(cls, name, "delete")
-        super().__delattr__(name)
+        def __setattr__(cls, name: str, value: object) -> None:
+            _refuse_class_change(cls, name, "set")
+            if cls is DType and isinstance(value, DType):
+                raise AttributeError(
+                    f"cannot set DType.{name}: only built-in descriptors are attributes of DType; "
+                    f"use DType.from_name({value.name!r})"
+                )
+            super().__setattr__(name, value)
+
+        def __delattr__(cls, name: str) -> None:
+            _refuse_class_change(cls, name, "delete")
+            super().__delattr__(name)
 
 
 def _refuse_class_change(cls: type, name: str, action: str) -> None:

@@ -145,6 +145,11 @@ class RepresentationRule(metaclass=_RuleMeta):
 
         def __setattr__(self, name: str, value: object) -> None:
             self._refuse_when_final(f"set {name!r}")
+            if name in _OWNED:
+                raise TypeError(
+                    f"{type(self).__qualname__} sets {name!r}, which RepresentationRule owns; "
+                    "choose another attribute name"
+                )
             object.__setattr__(self, name, value)
 
         def __delattr__(self, name: str) -> None:
@@ -242,10 +247,14 @@ class LevelExtent(RepresentationRule):
             )
         lower, upper = context.level_shapes[self._level : self._level + 2]
         extent = lower.size if isinstance(self._extent, WholeExtent) else self._extent
-        if lower.size % extent != 0 or upper.size != lower.size // extent:
+        if lower.size % extent != 0:
+            raise ValueError(
+                f"{edge}: blocks of {extent} do not divide its {lower.size} coordinates"
+            )
+        if upper.size != lower.size // extent:
             raise ValueError(
                 f"{edge}: blocks of {self._extent} over {lower.size} coordinates need "
-                f"{lower.size / extent:g} coordinates on level {self._level + 1}, got {upper.size}"
+                f"{lower.size // extent} coordinates on level {self._level + 1}, got {upper.size}"
             )
         preimages = context.adjacent_layouts[self._level].uniform_preimage_extent(upper)
         if preimages != extent:

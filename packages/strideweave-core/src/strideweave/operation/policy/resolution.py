@@ -15,8 +15,9 @@ from strideweave.operation.policy.table import SPECS
 from strideweave.operation.policy.weak_scalar import weak_scalar_branch
 
 # One entry per accepted signature. Only storage dtypes of the table and weak scalar branches make
-# one, so the table bounds it; built-in dtypes live forever, so their ids stay theirs.
+# one, so the table bounds both; built-in dtypes live forever, so their ids stay theirs.
 _plans: dict[tuple[object, ...], OperationPlan] = {}
+_distinct: dict[OperationPlan, OperationPlan] = {}
 
 
 def resolve_operation_plan(
@@ -27,7 +28,7 @@ def resolve_operation_plan(
 ) -> OperationPlan:
     """Return the plan of an operation: conversions, arithmetic, accumulation and output dtype.
 
-    Reads no element. Equal signatures return the same plan object.
+    Reads no element. Equal plans are one object, whatever the operands were.
 
     Args:
         operation: A registered name.
@@ -60,7 +61,8 @@ def resolve_operation_plan(
     plan = _plans.get(signature)
     if plan is None:
         overload = _select(spec, operands)
-        plan = _plans.setdefault(signature, planned(spec, overload, operands, chosen))
+        fresh = planned(spec, overload, operands, chosen)
+        plan = _plans[signature] = _distinct.setdefault(fresh, fresh)
     return plan
 
 
