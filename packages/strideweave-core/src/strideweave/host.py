@@ -136,11 +136,14 @@ def read_array(tensor: "Tensor") -> HostArray | None:
 
     Returns:
         The live view where there is one (never write to it), else a strided view over a copied
-        span; ``None`` where neither is offered.
+        span; ``None`` where neither is offered. Bool elements are 0 or 1 in memory.
     """
-    view = host_view(tensor)
-    if view is not None or numpy_module() is None:
-        return view
+    numpy, view = numpy_module(), host_view(tensor)
+    if numpy is None:
+        return None
+    if view is not None:
+        # Memory that somebody else writes to may hold any byte for True.
+        return view.view(numpy.uint8) != 0 if tensor._dtype is DType.Bool else view
     image = read_image(tensor)
     return None if image is None else strided(image, 0, tensor._layout)
 

@@ -53,7 +53,8 @@ def from_numpy(array: Any) -> Tensor:
         )
     layout = _element_layout(array)
     flat = numpy.lib.stride_tricks.as_strided(array, (layout.cosize,), (array.itemsize,))
-    carrier = _cpu_class()._adopt(flat, dtype, mutable=bool(array.flags.writeable))
+    writeable = bool(array.flags.writeable)
+    carrier = _cpu_class()._adopt(flat, dtype, mutable=writeable, is_foreign=True)
     return tensor_over(carrier, 0, layout, dtype)
 
 
