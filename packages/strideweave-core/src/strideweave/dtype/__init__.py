@@ -4,10 +4,10 @@ from strideweave.dtype import builtins as builtins  # registers the built-ins an
 from strideweave.dtype.block_scaled import BlockScaledDType
 from strideweave.dtype.compound import CompoundDType
 from strideweave.dtype.descriptor import DType, DTypeCategory, SimpleDType
+from strideweave.dtype.level_extent import LevelExtent
 from strideweave.dtype.levels import Level, SymbolicBits
 from strideweave.dtype.registry import _unpickle_dtype as _unpickle_dtype
 from strideweave.dtype.representation import (
-    LevelExtent,
     RepresentationRule,
     RepresentationValidationContext,
 )

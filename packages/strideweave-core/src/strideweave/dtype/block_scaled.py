@@ -7,9 +7,9 @@ from strideweave.dtype.compound import CompoundDType, materialize
 from strideweave.dtype.contract import contract
 from strideweave.dtype.descriptor import DType, SimpleDType, reference, store
 from strideweave.dtype.identity import Structure, encode_leaf
+from strideweave.dtype.level_extent import LevelExtent
 from strideweave.dtype.levels import Level, SymbolicBits
 from strideweave.dtype.public_module import PUBLIC_MODULE
-from strideweave.dtype.representation import LevelExtent
 
 
 def _fragment(descriptor: "BlockScaledDType") -> Structure:
@@ -39,7 +39,6 @@ def _checked_levels(levels: object) -> tuple[Level, ...]:
 
 @contract(
     owned=("element", "levels", "num_axes", "bits_per_element"),
-    fields=("_element", "_levels"),
     fragment=_fragment,
     unique_structure=True,
 )

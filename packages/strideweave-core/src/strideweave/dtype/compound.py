@@ -8,9 +8,7 @@ from strideweave.dtype.descriptor import (
     KIND_PREDICATES,
     DType,
     SimpleDType,
-    exact_name,
     reference,
-    require_category,
     store,
 )
 from strideweave.dtype.identity import Structure, encode_leaf
@@ -51,7 +49,6 @@ def _require_entries(argument: str, values: tuple[object, ...], kind: type) -> N
 
 @contract(
     owned=("simple_types", "num_carriers", *KIND_PREDICATES),
-    fields=("_simple_types",),
     fragment=_fragment,
     references=lambda descriptor: descriptor.simple_types,
     is_kind=True,
@@ -96,16 +93,13 @@ class CompoundDType(DType):
             TypeError: ``supertype`` is not a category, an iterable argument is not iterable, or an
                 entry has the wrong class (its position is named).
         """
-        exact_name(name)
-        if supertype is not None:
-            require_category(supertype)
+        super().__init__(name, supertype=supertype)
         planes = materialize("simple_types", simple_types)
         if not planes:
             raise ValueError(f"compound dtype {name!r} needs at least one plane in simple_types")
         _require_entries("simple_types", planes, SimpleDType)
         rules = materialize("representation_rules", representation_rules)
         _require_entries("representation_rules", rules, RepresentationRule)
-        super().__init__(name, supertype=supertype)
         store(self, "_simple_types", planes)
         store(self, "_representation_rules", rules)
 

@@ -25,8 +25,6 @@ class Contract:
     """Public members that no subclass, mixin or instance may redefine."""
     fragment: Callable[[Any], Structure]
     """The part of a descriptor's structure that this layer contributes."""
-    fields: tuple[str, ...]
-    """Private slots that the class's ``__init__`` fills."""
     references: Callable[[Any], "tuple[DType, ...]"]
     """The descriptors that this layer refers to."""
     is_kind: bool
@@ -42,7 +40,6 @@ def contract(
     *,
     owned: tuple[str, ...],
     fragment: Callable[[Any], Structure],
-    fields: tuple[str, ...] = (),
     references: "Callable[[Any], tuple[DType, ...]]" = _no_references,
     is_kind: bool = False,
     unique_structure: bool = False,
@@ -51,7 +48,7 @@ def contract(
 
     def enter(cls: T) -> T:
         _contracts[cls] = Contract(
-            frozenset(owned), fragment, fields, references, is_kind, unique_structure
+            frozenset(owned), fragment, references, is_kind, unique_structure
         )
         return cls
 

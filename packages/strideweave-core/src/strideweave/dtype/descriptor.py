@@ -146,7 +146,6 @@ def _refuse_when_sealed(descriptor: "DType", action: str) -> None:
         "__setattr__",
         "__delattr__",
     ),
-    fields=("_name", "_supertype", "_representation_rules"),
     fragment=lambda descriptor: (encode_leaf("DType"), reference(descriptor.supertype)),
     references=lambda descriptor: () if descriptor.supertype is None else (descriptor.supertype,),
 )
@@ -397,7 +396,6 @@ class DTypeCategory(DType, abstract=False):
 
 @contract(
     owned=("bits", *KIND_PREDICATES),
-    fields=("_bits",),
     fragment=lambda descriptor: (encode_leaf("SimpleDType"), encode_leaf(descriptor.bits)),
     is_kind=True,
 )

@@ -3,7 +3,7 @@
 import itertools
 from typing import TYPE_CHECKING
 
-from strideweave.dtype.contract import contracts_of, owned_members
+from strideweave.dtype.contract import contracts_of, owned_members, slots_of
 from strideweave.dtype.identity import encode_extension
 from strideweave.dtype.registry import registry
 
@@ -23,13 +23,13 @@ def finalize(descriptor: "DType") -> None:
         ValueError: A referenced descriptor is not canonical, or the name or structure is taken.
     """
     contracts = contracts_of(type(descriptor))
-    root, root_contract = contracts[0]
-    _require_fields(descriptor, root, root_contract.fields)
+    root, _ = contracts[0]
+    _require_initialized(descriptor, root)
     _require_exact_name(descriptor)
     _refuse_shadowing(descriptor)
     _require_one_kind(descriptor, sum(entered.is_kind for _, entered in contracts))
-    for layer, entered in contracts:
-        _require_fields(descriptor, layer, entered.fields)
+    for layer, _ in contracts:
+        _require_initialized(descriptor, layer)
     extension = descriptor.structure_extension()
     if type(extension) is not tuple:
         raise TypeError(
@@ -50,8 +50,9 @@ def finalize(descriptor: "DType") -> None:
     )
 
 
-def _require_fields(descriptor: "DType", layer: type, fields: tuple[str, ...]) -> None:
-    if not all(hasattr(descriptor, field) for field in fields):
+def _require_initialized(descriptor: "DType", layer: type) -> None:
+    # A contract class fills all its slots in __init__ except the structure, which sealing records.
+    if not all(hasattr(descriptor, slot) for slot in slots_of(layer) if slot != "_structure"):
         raise TypeError(
             f"{type(descriptor).__qualname__} did not initialize its {layer.__qualname__} base; "
             f"call {layer.__qualname__}.__init__ from __init__"

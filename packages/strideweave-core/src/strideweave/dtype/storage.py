@@ -2,7 +2,6 @@
 
 from strideweave.dtype.compound import CompoundDType
 from strideweave.dtype.descriptor import DType
-from strideweave.dtype.public_module import PUBLIC_MODULE
 
 
 def accepts_storage_dtype(dtype: object, accepted: tuple[DType, ...]) -> bool:
@@ -79,7 +78,3 @@ def storage_zero(dtype: object) -> object:
     if dtype is DType.Bool:
         return False
     return None
-
-
-for _helper in (accepts_storage_dtype, validate_storage_dtype, storage_zero):
-    _helper.__module__ = PUBLIC_MODULE

@@ -20,11 +20,16 @@ class WeakScalarBranch(Enum):
     WIDE_INTEGER = "wide_integer"
     """An integer outside Int32."""
 
+    @property
+    def kind(self) -> WeakScalarKind:
+        """Whether the scalar counts as an integer or as a float when dtypes are promoted."""
+        if self is WeakScalarBranch.FLOAT:
+            return WeakScalarKind.FLOAT
+        return WeakScalarKind.INTEGER
 
-INTEGER_BRANCHES = (
-    WeakScalarBranch.INT32_NATURAL,
-    WeakScalarBranch.INT32_NEGATIVE,
-    WeakScalarBranch.WIDE_INTEGER,
+
+INTEGER_BRANCHES = tuple(
+    branch for branch in WeakScalarBranch if branch.kind is WeakScalarKind.INTEGER
 )
 """The branches of kind ``INTEGER``."""
 
@@ -50,10 +55,3 @@ def weak_scalar_branch(value: object) -> WeakScalarBranch | None:
             return WeakScalarBranch.INT32_NEGATIVE
         return WeakScalarBranch.WIDE_INTEGER
     return WeakScalarBranch.FLOAT if isinstance(value, Real) else None
-
-
-def weak_scalar_kind(branch: WeakScalarBranch) -> WeakScalarKind:
-    """Return whether a branch counts as an integer or as a float when dtypes are promoted."""
-    if branch is WeakScalarBranch.FLOAT:
-        return WeakScalarKind.FLOAT
-    return WeakScalarKind.INTEGER
