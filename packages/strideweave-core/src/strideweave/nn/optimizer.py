@@ -1,0 +1,185 @@
+"""What every optimiser does around its update rule."""
+
+import math
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Callable, Iterable
+from numbers import Real
+from typing import Any, TypeAlias
+
+import strideweave.host as host
+from strideweave.dtype import DType
+from strideweave.module import Parameter
+from strideweave.nn.distinct import distinct_slots, representatives
+from strideweave.tensor.access import logical_values
+from strideweave.tensor.tensor import Tensor, tensor_over
+
+Elements: TypeAlias = Any  # binary32 values: a one-dimensional numpy.ndarray or array.array
+
+
+class Optimizer(ABC):
+    """Updates parameters in place from their gradients.
+
+    A step is array arithmetic over the whole parameter where its storage can be read as an array,
+    and a loop over elements elsewhere. It raises the version of the parameter's carrier by one.
+
+    Args:
+        parameters: Float32 parameters; repeated ones count once.
+        lr: The learning rate.
+
+    Raises:
+        TypeError: ``parameters`` is not iterable or holds something else, ``lr`` is no number.
+        ValueError: ``lr`` is not positive and finite.
+    """
+
+    def __init__(self, parameters: Iterable[Parameter], lr: float) -> None:
+        owner = type(self).__qualname__
+        if not isinstance(parameters, Iterable):
+            raise TypeError(
+                f"{owner}: parameters must be an iterable of Parameters, "
+                f"got {type(parameters).__qualname__}"
+            )
+        distinct: dict[int, Parameter] = {}
+        for position, parameter in enumerate(parameters):
+            if not isinstance(parameter, Parameter):
+                raise TypeError(
+                    f"{owner}: parameters[{position}] must be a Parameter, "
+                    f"got {type(parameter).__qualname__}"
+                )
+            distinct.setdefault(id(parameter), parameter)
+        self._parameters = tuple(distinct.values())
+        self._lr = positive_real(owner, "lr", lr)
+
+    @property
+    def lr(self) -> float:
+        """The learning rate; assign another one between steps."""
+        return self._lr
+
+    @lr.setter
+    def lr(self, lr: float) -> None:
+        self._lr = positive_real(type(self).__qualname__, "lr", lr)
+
+    def zero_grad(self) -> None:
+        """Set every parameter's ``.grad`` to None."""
+        for parameter in self._parameters:
+            parameter.grad = None
+
+    def step(self) -> None:
+        """Update every parameter that has a gradient; graphs recorded before become stale.
+
+        Nothing is written unless every parameter can be.
+
+        Raises:
+            TypeError: A gradient is no Float32 Tensor.
+            ValueError: A gradient has another shape, or a parameter's layout aliases in another
+                way than by broadcasting.
+            RuntimeError: A parameter is not mutable, or a carrier is released.
+        """
+        owner = type(self).__qualname__
+        updates = [
+            (position, parameter, gradient)
+            for position, parameter in enumerate(self._parameters)
+            if (gradient := parameter._grad) is not None
+        ]
+        for position, parameter, gradient in updates:
+            _require_update(f"{owner}: parameter {position}", parameter, gradient)
+        for position, parameter, gradient in updates:
+            layout = parameter.layout
+            slots = tensor_over(parameter.carrier, parameter.offset, distinct_slots(layout))
+            reduced = representatives(gradient.layout, layout)
+            self._update(position, slots, tensor_over(gradient.carrier, gradient.offset, reduced))
+
+    @abstractmethod
+    def _update(self, position: int, slots: Tensor, gradient: Tensor) -> None:
+        """Write new values to the distinct slots of one parameter, in one bulk write.
+
+        Args:
+            position: Identifies the parameter.
+            slots: Its distinct slots, an injective Float32 tensor.
+            gradient: The gradient, in the shape of ``slots``.
+        """
+
+
+def finite_real(owner: str, argument: str, value: object) -> float:
+    """Return a setting as a float.
+
+    Raises:
+        TypeError: It is not a real number.
+        ValueError: It is not finite.
+    """
+    if not isinstance(value, Real):
+        raise TypeError(
+            f"{owner}: {argument} must be a real number, got {type(value).__qualname__}"
+        )
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{owner}: {argument} must be finite, got {value!r}")
+    return number
+
+
+def positive_real(owner: str, argument: str, value: object) -> float:
+    """Return a setting that must exceed 0 as a float.
+
+    Raises:
+        TypeError: It is not a real number.
+        ValueError: It is not positive and finite.
+    """
+    if isinstance(value, Real) and 0 < float(value) < math.inf:
+        return float(value)
+    number = finite_real(owner, argument, value)
+    raise ValueError(f"{owner}: {argument} must be positive, got {number!r}")
+
+
+def read_elements(tensor: Tensor) -> Elements:
+    """Read the values of a Float32 tensor in logical order."""
+    values = host.read_array(tensor)
+    return array("f", logical_values(tensor)) if values is None else values.ravel()
+
+
+def zero_elements(count: int) -> Elements:
+    """Return ``count`` zeros."""
+    return array("f", bytes(4 * count))
+
+
+def rounded_map(formula: Callable[..., Any], *columns: Elements) -> Elements:
+    """Apply a formula to corresponding elements in binary64 and round each result to binary32.
+
+    Args:
+        formula: Arithmetic of one argument per column, which works on floats and on numpy arrays.
+        *columns: As many elements each.
+
+    Returns:
+        One element per row.
+    """
+    numpy = host.numpy_module()
+    if numpy is None:
+        return array("f", map(formula, *columns))
+    wide = [numpy.asarray(column, numpy.float64) for column in columns]
+    with numpy.errstate(all="ignore"):
+        return formula(*wide).astype(numpy.float32)
+
+
+def _require_update(subject: str, parameter: Parameter, gradient: object) -> None:
+    if not isinstance(gradient, Tensor) or gradient.dtype() is not DType.Float32:
+        kind = (
+            gradient.dtype().name if isinstance(gradient, Tensor) else type(gradient).__qualname__
+        )
+        raise TypeError(f"{subject}: its .grad must be a Float32 Tensor, got {kind}")
+    if gradient.shape != parameter.shape:
+        raise ValueError(
+            f"{subject}: its .grad has shape {gradient.shape!r}, the parameter {parameter.shape!r}"
+        )
+    if not (parameter.layout.is_injective or parameter.layout.has_broadcast_aliasing_only):
+        raise ValueError(
+            f"{subject}: its layout {parameter.layout!r} must be injective, or alias only by "
+            "stride-zero broadcast modes"
+        )
+    for name, tensor in (("its", parameter), ("its .grad's", gradient)):
+        if tensor.carrier.is_released():
+            raise RuntimeError(
+                f"{subject}: {name} {type(tensor.carrier).__qualname__} carrier is released"
+            )
+    if not parameter.is_mutable():
+        raise RuntimeError(
+            f"{subject}: its {type(parameter.carrier).__qualname__} carrier is not mutable"
+        )
