@@ -233,7 +233,7 @@ def test_from_numpy_shares_the_memory() -> None:
     ("array", "layout", "slots"),
     [
         (np.arange(4, dtype=np.int32), "4:1", 4),
-        (np.float32(3.0).reshape(()), "1:1", 1),
+        (np.array(3.0, dtype=np.float32), "1:1", 1),
         (np.arange(12, dtype=np.float32).reshape(3, 4).T, "(4,3):(1,4)", 12),
         (np.arange(12, dtype=np.float32).reshape(3, 4)[1:, ::2], "(2,2):(4,2)", 7),
         (np.broadcast_to(np.arange(3, dtype=np.float32), (2, 3)), "(2,3):(0,1)", 3),

@@ -6,10 +6,10 @@ applied to the layout of the source's gradient it tells where each cotangent val
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from operator import index
-from typing import Any, SupportsIndex, TypeAlias
+from typing import Any, TypeAlias
 
 from strideweave.layout import Layout, Shape, Stride, Tree
+from strideweave.tensor.view_arguments import integer
 
 Start: TypeAlias = int
 LayoutView: TypeAlias = Callable[..., tuple[Start, Layout]]
@@ -37,32 +37,39 @@ def slice_layout(layout: Layout, key: object) -> tuple[Start, Layout]:
 
 def _slice_mode(layout: Layout, mode: int, entry: object) -> tuple[Start, tuple[Mode, Mode] | None]:
     """Give where one mode starts, and its extent and stride unless an integer removes it."""
-    part = layout[mode]
-    is_leaf = part.is_leaf and len(part) == 1
+    extent, stride = _only_leaf(layout.shape.top_level[mode], layout.stride.top_level[mode])
     if not isinstance(entry, slice):
-        return part.index(_mode_ordinal(part, mode, entry)), None
-    if is_leaf:
-        extent, stride = part.leaf_extents[0], part.leaf_strides[0]
+        if isinstance(extent, int):
+            return _mode_ordinal(extent, mode, entry) * stride, None
+        part = layout[mode]
+        return part.index(_mode_ordinal(part.size, mode, entry)), None
+    if isinstance(extent, int):
         start, kept, step = _slice_leaf(extent, mode, entry)
         return start * stride, (kept, stride * step)
     if (entry.start, entry.stop) != (None, None) or entry.step not in (None, 1):
         raise ValueError(
-            f"view key {mode}: only whole slices are supported for non-leaf modes such as {part}, "
-            f"got {entry}; use `:`, an integer, or reshape the mode first"
+            f"view key {mode}: only whole slices are supported for non-leaf modes such as "
+            f"{layout[mode]}, got {entry}; use `:`, an integer, or reshape the mode first"
         )
-    return 0, (layout.shape.top_level[mode], layout.stride.top_level[mode])
+    return 0, (extent, stride)
 
 
-def _mode_ordinal(part: Layout, mode: int, entry: object) -> int:
+def _only_leaf(extent: Mode, stride: Mode) -> tuple[Mode, Mode]:
+    """Unwrap a one-leaf mode, which is sliced like a leaf."""
+    if not isinstance(extent, int) and len(extent) == 1 and isinstance(extent[0], int):
+        return extent[0], stride[0]
+    return extent, stride
+
+
+def _mode_ordinal(size: int, mode: int, entry: object) -> int:
     ordinal = integer(entry)
     if ordinal is None:
         raise TypeError(
             f"view key {mode} must be an integer or slice, got {type(entry).__qualname__}"
         )
-    if not 0 <= ordinal < part.size:
+    if not 0 <= ordinal < size:
         raise ValueError(
-            f"View integer key is out of domain: key {mode} is {ordinal}, its mode has size "
-            f"{part.size}"
+            f"View integer key is out of domain: key {mode} is {ordinal}, its mode has size {size}"
         )
     return ordinal
 
@@ -100,22 +107,18 @@ def rearrange_layout(layout: Layout, output: Tree, selection: Tree | None) -> tu
     return 0, Layout.rearrange(layout, output, selection)
 
 
-def permute_layout(layout: Layout, *order: Any) -> tuple[Start, Layout]:
+def permute_layout(layout: Layout, *order: int) -> tuple[Start, Layout]:
     """Reorder top-level modes (L-23)."""
     return 0, Layout.permute(layout, *order)
 
 
 def broadcast_layout(layout: Layout, target: Shape) -> tuple[Start, Layout]:
     """Widen extent-one leaves with stride zero (L-24)."""
-    if not isinstance(target, Shape):
-        raise TypeError(f"target must be a Shape, got {type(target).__qualname__}")
     return 0, layout.broadcast_to(target)
 
 
 def reshape_layout(layout: Layout, shape: Shape) -> tuple[Start, Layout]:
     """Lay evenly stepping indices out in another shape (T-32)."""
-    if not isinstance(shape, Shape):
-        raise TypeError(f"shape must be a Shape, got {type(shape).__qualname__}")
     if shape.size != layout.size:
         raise ValueError(
             f"reshape keeps the same logical size: layout {layout} has {layout.size} elements, "
@@ -189,7 +192,7 @@ def _mixed_radix(value: int, extents: tuple[int, ...]) -> list[int]:
     return [*digits, value]
 
 
-def unsqueeze_layout(layout: Layout, dim: SupportsIndex) -> tuple[Start, Layout]:
+def unsqueeze_layout(layout: Layout, dim: int) -> tuple[Start, Layout]:
     """Insert an extent-one, stride-zero mode (T-37)."""
     position = _mode_position(dim, len(layout) + 1)
     extents, strides = list(layout.shape.top_level), list(layout.stride.top_level)
@@ -198,7 +201,7 @@ def unsqueeze_layout(layout: Layout, dim: SupportsIndex) -> tuple[Start, Layout]
     return 0, Layout(Shape(extents), Stride(strides))
 
 
-def squeeze_layout(layout: Layout, dim: SupportsIndex) -> tuple[Start, Layout]:
+def squeeze_layout(layout: Layout, dim: int) -> tuple[Start, Layout]:
     """Remove an extent-one leaf mode (T-38)."""
     position = _mode_position(dim, len(layout))
     extents, strides = list(layout.shape.top_level), list(layout.stride.top_level)
@@ -211,13 +214,10 @@ def squeeze_layout(layout: Layout, dim: SupportsIndex) -> tuple[Start, Layout]:
     return 0, Layout(Shape(extents), Stride(strides))
 
 
-def _mode_position(dim: object, positions: int) -> int:
-    position = integer(dim)
-    if position is None:
-        raise TypeError(f"dim must be an integer, got {type(dim).__qualname__}")
-    if not -positions <= position < positions:
-        raise ValueError(f"dim {position} is out of range [{-positions}, {positions - 1}]")
-    return position % positions
+def _mode_position(dim: int, positions: int) -> int:
+    if not -positions <= dim < positions:
+        raise ValueError(f"dim {dim} is out of range [{-positions}, {positions - 1}]")
+    return dim % positions
 
 
 def stride_of_shape(shape: Shape, strides: Iterable[int]) -> Stride:
@@ -227,13 +227,3 @@ def stride_of_shape(shape: Shape, strides: Iterable[int]) -> Stride:
 
 def _like(level: Iterable[Mode], leaves: Iterator[int]) -> list[Mode]:
     return [next(leaves) if isinstance(mode, int) else _like(mode, leaves) for mode in level]
-
-
-def integer(value: object) -> int | None:
-    """Read what ``operator.index`` accepts, except ``bool``."""
-    if isinstance(value, bool):
-        return None
-    try:
-        return index(value)  # type: ignore[arg-type]  # the call is the test
-    except TypeError:
-        return None

@@ -1,14 +1,16 @@
 """The operations behind the views: one class for all of them, described by a table."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, final
 
 from strideweave._record import record
-from strideweave.layout import Layout, Shape, Stride, Tree
+from strideweave.layout import Layout
 from strideweave.operation.operation import Operation
-from strideweave.tensor import view_layouts
+from strideweave.tensor import view_arguments, view_layouts
 from strideweave.tensor.tensor import Tensor, check_bounds, tensor_over
 from strideweave.tensor.view_gradients import source_gradient
+from strideweave.tensor.view_layouts import LayoutView
 
 
 @final
@@ -17,13 +19,13 @@ class ViewRule:
     """What distinguishes one view from the others.
 
     Attributes:
+        arguments: Checks the kinds of the arguments, see ``view_arguments``.
         view: Gives start and layout of the view of a layout, see ``view_layouts``.
-        check: Refuses arguments before the layout is looked at.
         accepts: Refuses a cotangent, given the view's layout, when ``backward`` is called directly.
     """
 
-    view: view_layouts.LayoutView
-    check: Callable[..., None]
+    arguments: Callable[..., tuple[object, ...]]
+    view: LayoutView
     accepts: Callable[[Tensor, Layout], None]
 
 
@@ -35,9 +37,9 @@ class ViewOperation(Operation):
         self._rule = rule
 
     def _forward(self, *inputs: Any) -> Tensor:
-        tensor, arguments = inputs[0], inputs[1:]
+        tensor = inputs[0]
         require_tensor(tensor)
-        self._rule.check(tensor, *arguments)
+        arguments = self._rule.arguments(*inputs)
         start, layout = self._rule.view(tensor._layout, *arguments)
         carrier, offset = tensor._carrier, tensor._offset + start
         check_bounds(carrier, offset, layout)
@@ -69,28 +71,6 @@ def require_tensor(tensor: object) -> None:
         raise TypeError(f"tensor must be a Tensor, got {type(tensor).__qualname__}")
 
 
-def _check_nothing(tensor: Tensor, *arguments: object) -> None:
-    pass
-
-
-def _check_trees(tensor: Tensor, output: object, selection: object) -> None:
-    if not isinstance(output, Tree):
-        raise TypeError(f"output must be a Tree or a description, got {type(output).__qualname__}")
-    if not (selection is None or isinstance(selection, Tree)):
-        raise TypeError(f"selection must be a Tree or None, got {type(selection).__qualname__}")
-
-
-def _check_strided(tensor: Tensor, shape: object, stride: object) -> None:
-    if not isinstance(shape, Shape):
-        raise TypeError(f"shape must be a Shape, got {type(shape).__qualname__}")
-    if not isinstance(stride, Stride):
-        raise TypeError(f"stride must be a Stride, got {type(stride).__qualname__}")
-    if tensor._carrier.is_released():
-        raise RuntimeError(
-            f"as_strided: the {type(tensor._carrier).__qualname__} carrier is released"
-        )
-
-
 def _accepts_equal_layout(gradient: Tensor, layout: Layout) -> None:
     if not layout.is_injective:
         _accepts_injective(gradient, layout)
@@ -116,15 +96,34 @@ def _accepts_injective(gradient: Tensor, layout: Layout) -> None:
         )
 
 
+def _remembered(view: LayoutView) -> LayoutView:
+    """Keep the layouts of recent views; the arguments are hashable once their kinds are checked."""
+    return lru_cache(maxsize=1024, typed=True)(view)
+
+
 _RULES: Final = {
-    "as_strided": ViewRule(view_layouts.strided_layout, _check_strided, _accepts_equal_layout),
-    "broadcast_to": ViewRule(view_layouts.broadcast_layout, _check_nothing, _accepts_injective),
-    "permute": ViewRule(view_layouts.permute_layout, _check_nothing, _accepts_equal_layout),
-    "rearrange": ViewRule(view_layouts.rearrange_layout, _check_trees, _accepts_equal_shape),
-    "reshape": ViewRule(view_layouts.reshape_layout, _check_nothing, _accepts_equal_layout),
-    "squeeze": ViewRule(view_layouts.squeeze_layout, _check_nothing, _accepts_equal_layout),
-    "unsqueeze": ViewRule(view_layouts.unsqueeze_layout, _check_nothing, _accepts_equal_layout),
-    "view": ViewRule(view_layouts.slice_layout, _check_nothing, _accepts_equal_layout),
+    "as_strided": ViewRule(
+        view_arguments.selector, _remembered(view_layouts.strided_layout), _accepts_equal_layout
+    ),
+    "broadcast_to": ViewRule(
+        view_arguments.target, _remembered(view_layouts.broadcast_layout), _accepts_injective
+    ),
+    "permute": ViewRule(
+        view_arguments.order, _remembered(view_layouts.permute_layout), _accepts_equal_layout
+    ),
+    "rearrange": ViewRule(
+        view_arguments.trees, _remembered(view_layouts.rearrange_layout), _accepts_equal_shape
+    ),
+    "reshape": ViewRule(
+        view_arguments.shape, _remembered(view_layouts.reshape_layout), _accepts_equal_layout
+    ),
+    "squeeze": ViewRule(
+        view_arguments.dim, _remembered(view_layouts.squeeze_layout), _accepts_equal_layout
+    ),
+    "unsqueeze": ViewRule(
+        view_arguments.dim, _remembered(view_layouts.unsqueeze_layout), _accepts_equal_layout
+    ),
+    "view": ViewRule(view_arguments.as_given, view_layouts.slice_layout, _accepts_equal_layout),
 }
 
 

@@ -6,18 +6,13 @@ other.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, SupportsIndex, overload
+from typing import SupportsIndex, overload
 
-from strideweave._late import LateModule
+from strideweave.commands.rearrange import parse_rearrange
 from strideweave.layout import Shape, Stride, Tree
 from strideweave.tensor.tensor import Tensor
-from strideweave.tensor.view_layouts import integer
+from strideweave.tensor.view_arguments import integer
 from strideweave.tensor.view_operation import require_tensor
-
-if TYPE_CHECKING:
-    import strideweave.commands.rearrange as commands
-else:
-    commands = LateModule("strideweave.commands.rearrange")
 
 
 def _dispatched(name: str, tensor: Tensor, *arguments: object) -> Tensor:
@@ -63,7 +58,7 @@ def rearrange(tensor: Tensor, output: Tree | str, selection: Tree | None = None)
                 "string descriptions do not accept an explicit selection: the left side of "
                 f"{output!r} is the selection"
             )
-        spec = commands.parse_rearrange(output)
+        spec = parse_rearrange(output)
         output, selection = spec.output, spec.selection
     return _dispatched("rearrange", tensor, output, selection)
 
