@@ -1,0 +1,1 @@
+"""The layout command language behind every description string; public path `strideweave.einops`."""
