@@ -6,6 +6,7 @@ applied to the layout of the source's gradient it tells where each cotangent val
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from strideweave.layout import Layout, Shape, Stride, Tree
@@ -25,14 +26,22 @@ def slice_layout(layout: Layout, key: object) -> tuple[Start, Layout]:
             f"a view of layout {layout} takes exactly one key per top-level mode: "
             f"{len(layout)} expected, got {len(entries)} in {key!r}"
         )
-    start, extents, strides = 0, [], []
+    start: Start = 0
+    extents: list[Mode] = []
+    strides: list[Mode] = []
     for mode, entry in enumerate(entries):
         begin, kept = _slice_mode(layout, mode, entry)
         start += begin
         if kept is not None:
             extents.append(kept[0])
             strides.append(kept[1])
-    return start, Layout(Shape(extents), Stride(strides))
+    return start, _layout_of(tuple(extents), tuple(strides))
+
+
+@lru_cache(maxsize=1024)
+def _layout_of(extents: tuple[Mode, ...], strides: tuple[Mode, ...]) -> Layout:
+    """Build a layout; slices of one size at different places share it."""
+    return Layout(Shape(extents), Stride(strides))
 
 
 def _slice_mode(layout: Layout, mode: int, entry: object) -> tuple[Start, tuple[Mode, Mode] | None]:
