@@ -89,7 +89,7 @@ def record(event, arguments):
         events.append(event)
 sys.addaudithook(record)
 import strideweave
-loaded = sorted({"numpy", "importlib.metadata", "asyncio", "inspect"} & {*sys.modules})
+loaded = sorted({"numpy", "importlib.metadata", "asyncio"} & {*sys.modules})
 print(json.dumps([events, loaded, threading.active_count()]))
 """
     assert core_only.evaluate(program) == [[], [], 1]

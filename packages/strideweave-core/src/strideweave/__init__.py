@@ -2,32 +2,316 @@
 
 from importlib import import_module
 from pkgutil import extend_path
-from typing import Any
+from typing import TYPE_CHECKING
 
 __path__ = extend_path(__path__, __name__)  # editable layers live in other folders
 
-_SOURCES = [
-    f"strideweave.{part}"
-    for part in (
-        "layout tensor operation functional autograd carriers carriers.extension carriers.dtype "
-        "carriers.operation_capability carriers.operation_policy carriers.generic carriers.cpu module nn"
-    ).split()
+from strideweave import friendly as friendly
+from strideweave import nn as nn
+from strideweave._optional import load_optional, present_names
+from strideweave.autograd import (
+    grad,
+)
+from strideweave.carriers import (
+    BlockScaledDType,
+    Carrier,
+    CompoundDType,
+    DependentCarrier,
+    DType,
+    DTypeCategory,
+    Level,
+    LevelExtent,
+    OperandCapability,
+    OperationCapability,
+    RepresentationRule,
+    RepresentationValidationContext,
+    SimpleDType,
+    SymbolicBits,
+    UnsupportedOperationPlan,
+    Whole,
+    WholeExtent,
+)
+from strideweave.carriers.extension import (
+    CarrierDefinition,
+    CarrierFacet,
+    CompositeProvider,
+    KernelExecutionInterface,
+    KernelPack,
+    KernelPattern,
+    KernelProvider,
+    StorageProvider,
+    TransferRoute,
+    Unsupported,
+    register_carrier_definition,
+    register_kernel_pack,
+)
+from strideweave.functional import (
+    abs,
+    add,
+    argmax,
+    argmin,
+    as_strided,
+    broadcast_in_dim,
+    broadcast_to,
+    cast,
+    ceil,
+    clamp,
+    cos,
+    cumsum,
+    div,
+    elementwise_mul,
+    elu,
+    eq,
+    erf,
+    exp,
+    exp2,
+    flip,
+    floor,
+    gather,
+    ge,
+    gelu,
+    gt,
+    is_grad_enabled,
+    le,
+    leaky_relu,
+    log,
+    log2,
+    log_softmax,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    logsumexp,
+    lt,
+    matmul,
+    maximum,
+    mean,
+    minimum,
+    mul,
+    ne,
+    neg,
+    no_grad,
+    permute,
+    pow,
+    rearrange,
+    recip,
+    reduce_max,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+    relu,
+    rem,
+    reshape,
+    round,
+    rsqrt,
+    scatter,
+    scatter_add,
+    select,
+    set_grad_enabled,
+    sigmoid,
+    sign,
+    silu,
+    sin,
+    softmax,
+    softplus,
+    sqrt,
+    squeeze,
+    sub,
+    tanh,
+    unsqueeze,
+)
+from strideweave.layout import (
+    IndexMap,
+    Layout,
+    Node,
+    Permutation,
+    Product,
+    Shape,
+    Stride,
+    Swizzle,
+    SwizzleStage,
+    Tiler,
+    Tree,
+)
+from strideweave.module import (
+    Module,
+    Parameter,
+)
+from strideweave.operation import (
+    NON_DIFFERENTIABLE,
+    REQUIRED,
+    OperandKind,
+    OperandSpec,
+    Operation,
+    OperationDefinition,
+    OperationSchema,
+    OptionSpec,
+    ProviderContractError,
+    ResultSpec,
+    define_operation,
+)
+from strideweave.tensor import (
+    Tensor,
+)
+from strideweave.tensor.interchange import (
+    from_numpy,
+)
+
+__all__ = [
+    "NON_DIFFERENTIABLE",
+    "REQUIRED",
+    "BlockScaledDType",
+    "Carrier",
+    "CarrierDefinition",
+    "CarrierFacet",
+    "CompositeProvider",
+    "CompoundDType",
+    "DType",
+    "DTypeCategory",
+    "DependentCarrier",
+    "IndexMap",
+    "KernelExecutionInterface",
+    "KernelPack",
+    "KernelPattern",
+    "KernelProvider",
+    "Layout",
+    "Level",
+    "LevelExtent",
+    "Module",
+    "Node",
+    "OperandCapability",
+    "OperandKind",
+    "OperandSpec",
+    "Operation",
+    "OperationCapability",
+    "OperationDefinition",
+    "OperationSchema",
+    "OptionSpec",
+    "Parameter",
+    "Permutation",
+    "Product",
+    "ProviderContractError",
+    "RepresentationRule",
+    "RepresentationValidationContext",
+    "ResultSpec",
+    "Shape",
+    "SimpleDType",
+    "StorageProvider",
+    "Stride",
+    "Swizzle",
+    "SwizzleStage",
+    "SymbolicBits",
+    "Tensor",
+    "Tiler",
+    "TransferRoute",
+    "Tree",
+    "Unsupported",
+    "UnsupportedOperationPlan",
+    "Whole",
+    "WholeExtent",
+    "abs",
+    "add",
+    "argmax",
+    "argmin",
+    "as_strided",
+    "broadcast_in_dim",
+    "broadcast_to",
+    "cast",
+    "ceil",
+    "clamp",
+    "cos",
+    "cumsum",
+    "define_operation",
+    "div",
+    "elementwise_mul",
+    "elu",
+    "eq",
+    "erf",
+    "exp",
+    "exp2",
+    "flip",
+    "floor",
+    "from_numpy",
+    "gather",
+    "ge",
+    "gelu",
+    "grad",
+    "gt",
+    "is_grad_enabled",
+    "le",
+    "leaky_relu",
+    "log",
+    "log2",
+    "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logsumexp",
+    "lt",
+    "matmul",
+    "maximum",
+    "mean",
+    "minimum",
+    "mul",
+    "ne",
+    "neg",
+    "no_grad",
+    "permute",
+    "pow",
+    "rearrange",
+    "recip",
+    "reduce_max",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "register_carrier_definition",
+    "register_kernel_pack",
+    "relu",
+    "rem",
+    "reshape",
+    "round",
+    "rsqrt",
+    "scatter",
+    "scatter_add",
+    "select",
+    "set_grad_enabled",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "softmax",
+    "softplus",
+    "sqrt",
+    "squeeze",
+    "sub",
+    "tanh",
+    "unsqueeze",
 ]
+if TYPE_CHECKING:
+    from strideweave.carriers.cpu import CPU as CPU  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.generic import Generic as Generic  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.tiled_evictable import ResidencyPlan as ResidencyPlan  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.tiled_evictable import TileSelection as TileSelection  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.tiled_evictable import TileSet as TileSet  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
+    __version__: str
+else:
+    _OPTIONAL = {  # name: (module that defines it, distribution that ships the module)
+        "CPU": ("strideweave.carriers.cpu", "strideweave-compute"),
+        "Generic": ("strideweave.carriers.generic", "strideweave-storage"),
+        "ResidencyPlan": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
+        "TileSelection": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
+        "TileSet": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
+    }
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    for source in _SOURCES:
-        try:
-            module = import_module(source)
-        except ModuleNotFoundError as error:
-            if not str(error.name).startswith("strideweave"):
-                raise
-            continue
-        if name in vars(module):
-            return vars(module)[name]
-    try:
-        return import_module(f"strideweave.{name}")
-    except ModuleNotFoundError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    def __getattr__(name):
+        if name == "__version__":
+            value = import_module("importlib.metadata").version("strideweave-core")
+        else:
+            value = load_optional(__name__, name, _OPTIONAL)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *present_names(_OPTIONAL), "__version__"})
