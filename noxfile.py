@@ -114,7 +114,7 @@ def typing(session: nox.Session) -> None:
 @nox.session(requires=["wheels"])
 def packaging(session: nox.Session) -> None:
     """Install the wheels and folders in the combinations that users meet."""
-    install_wheels(session, list(LAYERS), *TEST_TOOLS, "hatchling>=1.26", "virtualenv>=20.26")
+    install_wheels(session, list(LAYERS), *TEST_TOOLS, "hatchling>=1.26", "uv>=0.5")
     run_pytest(session, "tests/packaging")
 
 
