@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from strideweave.operation.resolution import NO_OPTIONS
 from strideweave.operation.schema import (
-    OperandKind,
     OperationSchema,
     bind_options,
     complete_operands,
@@ -19,18 +18,9 @@ if TYPE_CHECKING:
     from strideweave.operation.definition import OperationDefinition
 
 
-class Binding(NamedTuple):
-    """Arguments matched to a schema.
-
-    Attributes:
-        schema: The selected schema.
-        operands: Complete operands, structural values normalized.
-        options: Every option, read-only.
-    """
-
-    schema: OperationSchema
-    operands: tuple[object, ...]
-    options: Mapping[str, object]
+# The selected schema, complete operands with structural values normalized, and every option.
+# A plain tuple: one is made per call.
+Binding: TypeAlias = tuple[OperationSchema, tuple[object, ...], Mapping[str, object]]
 
 
 def bind(
@@ -47,16 +37,14 @@ def bind(
             if not isinstance(operand, Tensor):
                 break
         else:
-            return Binding(definition.schema, operands, NO_OPTIONS)
+            return definition.schema, operands, NO_OPTIONS
     name = definition.name
     candidates = complete_operands(name, definition.overloads, definition._optional, operands)
     bound_options = bind_options(name, definition.schema.options, options)
     schema, complete = select_schema(name, candidates)
     if definition._parameters is not None:
         complete = definition._parameters(complete, bound_options)
-    return Binding(
-        schema, complete, MappingProxyType(bound_options) if bound_options else NO_OPTIONS
-    )
+    return schema, complete, MappingProxyType(bound_options) if bound_options else NO_OPTIONS
 
 
 def common_carrier(
@@ -77,20 +65,22 @@ def common_carrier(
     Raises:
         TypeError: Two classes differ.
     """
+    schema, operands, _ = binding
     first: Carrier | None = None
-    for spec, operand in zip(binding.schema.operands, binding.operands, strict=True):
-        if spec.kind is not OperandKind.TENSOR:
+    expected = dispatch_class
+    for position, operand in enumerate(operands):
+        if not isinstance(operand, Tensor):
             continue
-        assert isinstance(operand, Tensor)
         carrier = operand._carrier
         if first is None:
             first = carrier
-        expected = dispatch_class or type(first)
+            expected = expected or type(carrier)
         if type(carrier) is not expected:
+            assert expected is not None
             raise TypeError(
-                f"{definition.name}: carriers must match: {spec.name} lives on "
-                f"{_named(type(carrier), expected)}, expected {_named(expected, type(carrier))}; "
-                "move or copy it there first"
+                f"{definition.name}: carriers must match: {schema.operands[position].name} lives "
+                f"on {_named(type(carrier), expected)}, expected "
+                f"{_named(expected, type(carrier))}; move or copy it there first"
             )
     return first
 

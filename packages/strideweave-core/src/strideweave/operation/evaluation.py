@@ -37,13 +37,12 @@ def evaluate(
         definitions.operation_definition(operation) if isinstance(operation, str) else operation
     )
     binding, carrier = bind_call(definition, operands, options)
+    schema, bound, bound_options = binding
     chosen = alignment or definition._alignment
     enabled = grad_mode.enabled
     grad_mode.enabled = False
     try:
-        resolution, invocation = resolve(
-            definition, binding.schema, binding.operands, binding.options, chosen
-        )
+        resolution, invocation = resolve(definition, schema, bound, bound_options, chosen)
         if carrier._capability(resolution.plan) is not None:
             return cast(Tensor, execute_bound(definition, binding, carrier, alignment))
         if definition.reference is None:

@@ -82,15 +82,18 @@ def execute(
         UnsupportedOperationPlan: Every candidate declined.
     """
     if kernel is not None:
-        outputs = as_outputs(kernel(invocation), f"the kernel of {invocation.name}")
+        value = kernel(invocation)
+        if isinstance(value, Tensor):
+            outputs: Outputs = (value,)
+        else:
+            outputs = as_outputs(value, f"the kernel of {invocation.name}")
         return outputs, (record.carrier_class,) * len(invocation.results)
     definition = record.definition
     assert definition is not None
     if definition.composite is not None:
         return _run_composite(carrier, definition.composite, invocation)
     prepared = _prepare_pattern(record, invocation)
-    source = f"submit of {record.carrier_class.__qualname__} for {invocation.name}"
-    outputs = _submit(prepared, record.carrier_class, source, invocation)
+    outputs = _submit(prepared, record.carrier_class, invocation)
     return outputs, (record.carrier_class,) * len(invocation.results)
 
 
@@ -194,8 +197,7 @@ def _run_composite(
     prepared, classes = prepare_composite(carrier, composite, invocation)
     if isinstance(prepared, Unsupported):
         _refuse(carrier_class, invocation, [prepared.reason])
-    source = f"submit of {carrier_class.__qualname__} for {invocation.name}"
-    return _submit(prepared, carrier_class, source, invocation), classes
+    return _submit(prepared, carrier_class, invocation), classes
 
 
 def _result_classes(
@@ -226,13 +228,13 @@ def _result_classes(
 def _submit(
     prepared: PreparedKernel | PreparedComposite,
     carrier_class: "type[Carrier]",
-    source: str,
     invocation: ResolvedInvocation,
 ) -> Outputs:
     prepared._claim_submission()
     submitted = call_provider(prepared.submit, (), carrier_class, "submit", invocation.name)
     if type(submitted) is ProviderResult:
         return submitted.outputs
+    source = f"submit of {carrier_class.__qualname__} for {invocation.name}"
     accepted = accept_completion(submitted, source=source)
     result = call_provider(
         accepted.wait, (), carrier_class, "ProviderCompletion.wait", invocation.name

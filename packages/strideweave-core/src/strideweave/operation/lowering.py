@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any, cast, final
 import strideweave.autograd.fold as fold
 from strideweave.layout import Layout
 from strideweave.layout.construction import canonical_layout
-from strideweave.operation.binding import Binding
 from strideweave.operation.operation import Operation
-from strideweave.operation.schema import OperandKind
+from strideweave.operation.schema import OperandKind, OperationSchema
 from strideweave.tensor.tensor import Tensor, tensor_over
 
 if TYPE_CHECKING:
@@ -33,17 +32,17 @@ class _LoweredView(Operation):
         return (fold.fold_gradient(gradient, source, self._layout, self._ordinals),)
 
 
-def lowered(binding: Binding, alignment: "Alignment") -> tuple[object, ...]:
+def lowered(
+    schema: OperationSchema, bound: tuple[object, ...], alignment: "Alignment"
+) -> tuple[object, ...]:
     """Replace the Tensor operands by recorded views through an alignment."""
     positions = [
-        position
-        for position, spec in enumerate(binding.schema.operands)
-        if spec.kind is OperandKind.TENSOR
+        position for position, spec in enumerate(schema.operands) if spec.kind is OperandKind.TENSOR
     ]
-    sources = [cast(Tensor, binding.operands[position]) for position in positions]
+    sources = [cast(Tensor, bound[position]) for position in positions]
     layouts = alignment.align(tuple(source._layout for source in sources))
     ordinals = alignment.align(tuple(canonical_layout(source._layout.shape) for source in sources))
-    operands = list(binding.operands)
+    operands = list(bound)
     for position, source, layout, ordinal in zip(
         positions, sources, layouts, ordinals, strict=True
     ):

@@ -175,12 +175,11 @@ def until_live(
     alignment: "Alignment | None",
 ) -> tuple[Resolution, ResolvedInvocation, list[Tensor]]:
     """Run the stages roles, align, resolve and live over bound arguments."""
+    schema, operands, options = binding
     if definition._roles is not None:
-        definition._roles(binding.operands)
-    resolution, invocation = resolve(
-        definition, binding.schema, binding.operands, binding.options, alignment
-    )
-    tensors = [cast(Tensor, binding.operands[i]) for i in resolution.tensor_positions]
+        definition._roles(operands)
+    resolution, invocation = resolve(definition, schema, operands, options, alignment)
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     carrier._require_executable(definition.name)
     for tensor in tensors:
         if tensor._carrier is not carrier:
@@ -321,9 +320,11 @@ def _run_own(
     alignment: "Alignment | None",
 ) -> Any:
     """Run the Operation that a definition-free carrier wrote, which resolves by itself."""
-    operands = binding.operands if alignment is None else lowered(binding, alignment)
-    accumulator = binding.options.get("accumulator_dtype")
+    schema, operands, options = binding
+    if alignment is not None:
+        operands = lowered(schema, operands, alignment)
+    accumulator = options.get("accumulator_dtype")
     if accumulator is None:
         return operation.forward(*operands)
-    options = OperationExecutionOptions(definition.name, cast(SimpleDType, accumulator))
-    return operation.forward(*operands, options=options)
+    own_options = OperationExecutionOptions(definition.name, cast(SimpleDType, accumulator))
+    return operation.forward(*operands, options=own_options)

@@ -1,6 +1,6 @@
 """Validation of what a provider produced, before anyone can see it."""
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias
 
 from strideweave.operation.invocation import ResolvedInvocation, ResultSpec
 from strideweave.tensor.tensor import Tensor
@@ -22,38 +22,20 @@ class ProviderContractError(RuntimeError):
         self.field = field
 
 
-@final
-class OperandState:
-    """Version, size and release state of one carrier before submission."""
-
-    __slots__ = ("carrier", "released", "size", "version")
-
-    def __init__(self, carrier: "Carrier") -> None:
-        self.carrier = carrier
-        self.version = carrier._version
-        self.released = carrier._released
-        self.size = 0 if self.released else carrier.size()
-
-    def is_unchanged(self, *, may_be_written: bool) -> bool:
-        """Tell whether the carrier is as it was, apart from permitted writes."""
-        carrier = self.carrier
-        return (
-            (may_be_written or carrier._version == self.version)
-            and carrier._released is self.released
-            and (self.released or carrier.size() == self.size)
-        )
+# A carrier with its version and size before submission, when it was live.
+OperandState: TypeAlias = "tuple[Carrier, int, int]"
 
 
 def operand_states(tensors: list[Tensor]) -> list[OperandState]:
-    """Note the state of every distinct carrier among the Tensors."""
+    """Note the state of every distinct live carrier among the Tensors."""
     states: list[OperandState] = []
     for tensor in tensors:
         carrier = tensor._carrier
         for state in states:
-            if state.carrier is carrier:
+            if state[0] is carrier:
                 break
         else:
-            states.append(OperandState(carrier))
+            states.append((carrier, carrier._version, carrier.size()))
     return states
 
 
@@ -163,20 +145,23 @@ def _mismatch(
 
 
 def _check_effects(invocation: ResolvedInvocation, states: list[OperandState]) -> None:
-    mutated = [
-        operand._carrier
-        for operand in (invocation.call.operands[i] for i in invocation.mutated_operands)
-        if isinstance(operand, Tensor)
-    ]
-    for state in states:
-        declared = any(carrier is state.carrier for carrier in mutated)
-        if not state.is_unchanged(may_be_written=declared):
+    for carrier, version, size in states:
+        if (
+            (carrier._version != version and not _is_mutated(carrier, invocation))
+            or carrier._released
+            or carrier.size() != size
+        ):
             raise _conflict(
                 invocation,
                 "mutation",
-                f"an operand's {type(state.carrier).__qualname__} changed its version, size or "
-                "release state; declare mutated_operands, or leave operands alone",
+                f"an operand's {type(carrier).__qualname__} changed its version, size or release "
+                "state; declare mutated_operands, or leave operands alone",
             )
+
+
+def _is_mutated(carrier: "Carrier", invocation: ResolvedInvocation) -> bool:
+    operands = (invocation.call.operands[position] for position in invocation.mutated_operands)
+    return any(isinstance(operand, Tensor) and operand._carrier is carrier for operand in operands)
 
 
 def _conflict(invocation: ResolvedInvocation, field: str, detail: str) -> ProviderContractError:
@@ -184,14 +169,7 @@ def _conflict(invocation: ResolvedInvocation, field: str, detail: str) -> Provid
 
 
 def publish_mutations(invocation: ResolvedInvocation, states: list[OperandState]) -> None:
-    """Advance the version of every mutated carrier by exactly one."""
-    advanced: list[Carrier] = []
-    for position in invocation.mutated_operands:
-        operand = invocation.call.operands[position]
-        assert isinstance(operand, Tensor)
-        carrier = operand._carrier
-        if any(done is carrier for done in advanced):
-            continue
-        advanced.append(carrier)
-        before = next(state.version for state in states if state.carrier is carrier)
-        carrier._version = before + 1
+    """Advance the version of every mutated carrier by exactly one, whatever the provider wrote."""
+    for carrier, version, _ in states:
+        if _is_mutated(carrier, invocation):
+            carrier._version = version + 1

@@ -192,6 +192,10 @@ def _signature(
     options: Mapping[str, object],
     alignment: "Alignment | None",
 ) -> tuple[object, ...]:
+    if len(sources) == 2 and isinstance(sources[0], Tensor) and isinstance(sources[1], Tensor):
+        lhs, rhs = sources
+        pair = (alignment, lhs._dtype, lhs._layout, rhs._dtype, rhs._layout)
+        return (*pair, *options.values()) if options else pair
     parts: list[object] = [alignment]
     for spec, value in zip(schema.operands, sources, strict=True):
         kind = spec.kind

@@ -114,25 +114,26 @@ def _select(spec: OperationSpec, operands: tuple[object, ...]) -> OperationOverl
     """Pick the overload that fits every operand of known role and most unknown ones as scalars."""
     fitting = [overload for overload in spec.overloads if len(overload.roles) == len(operands)]
     if not fitting:
-        counts = " or ".join(str(count) for count in sorted({len(o.roles) for o in spec.overloads}))
+        arities = sorted({len(overload.roles) for overload in spec.overloads})
+        counts = " or ".join(map(str, arities))
         raise TypeError(f"{spec.name} plans {counts} operands, got {len(operands)}")
     known = [_role(operand) for operand in operands]
     matching = [
         overload
         for overload in fitting
-        if all(k is None or k is role for k, role in zip(known, overload.roles, strict=True))
+        if all(given in (None, role) for given, role in zip(known, overload.roles, strict=True))
     ]
     if not matching:
         signatures = "; ".join(
             ", ".join(role.value for role in overload.roles) for overload in fitting
         )
-        given = ", ".join("unknown" if role is None else role.value for role in known)
-        raise TypeError(f"{spec.name} takes ({signatures}), got ({given})")
+        classes = ", ".join("unknown" if role is None else role.value for role in known)
+        raise TypeError(f"{spec.name} takes ({signatures}), got ({classes})")
     return max(
         matching,
         key=lambda overload: sum(
-            k is None and role is OperandRole.WEAK_SCALAR
-            for k, role in zip(known, overload.roles, strict=True)
+            given is None and role is OperandRole.WEAK_SCALAR
+            for given, role in zip(known, overload.roles, strict=True)
         ),
     )
 

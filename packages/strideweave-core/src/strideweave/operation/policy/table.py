@@ -26,17 +26,17 @@ _ANY: Final = (_F, _I, _B)
 _BINARY32: Final = Arithmetic.BINARY32
 _CHECKED: Final = Arithmetic.INT32_EXACT_CHECKED
 _EXACT: Final = Arithmetic.INT32_EXACT
+_FLOATING: Final = Accumulation.FLOATING
+_EXACT_INTEGER: Final = Accumulation.EXACT_INTEGER
 _NATURAL: Final = (WeakScalarBranch.INT32_NATURAL,)
 _ROLES: Final = {"T": OperandRole.TENSOR, "W": OperandRole.WEAK_SCALAR}
-
-_Domains = tuple[tuple[SimpleDType, ...], ...]
 
 
 @record
 class _Signature:
     roles: str
     cases: tuple[PlanCase, ...]
-    domains: _Domains | None = None
+    domains: tuple[tuple[SimpleDType, ...], ...] | None = None
 
     def overload(self, operation: str) -> OperationOverload:
         roles = tuple(_ROLES[letter] for letter in self.roles)
@@ -68,139 +68,111 @@ def _float(
     return PlanCase((_F,) * arity, _BINARY32, output, accumulation, accumulator_dtype)
 
 
-def _same(compute: Arithmetic, dtype: SimpleDType, arity: int = 1) -> PlanCase:
-    """The case that takes, keeps and returns one dtype."""
-    return PlanCase((dtype,) * arity, compute, dtype, sources=(dtype,) * arity)
+def _keep(
+    compute: Arithmetic,
+    sources: tuple[SimpleDType, ...],
+    output: SimpleDType,
+    accumulation: Accumulation | None = None,
+) -> PlanCase:
+    """The case of prescribed storage dtypes that take part unconverted."""
+    return PlanCase(sources, compute, output, accumulation, sources=sources)
 
 
-def _cast(compute: Arithmetic, source: SimpleDType, output: SimpleDType) -> PlanCase:
-    """The case of one source that takes part in its own dtype."""
-    return PlanCase((source,), compute, output, sources=(source,))
+def _floats(
+    roles: str,
+    output: SimpleDType = _F,
+    accumulation: Accumulation | None = None,
+    accumulator_dtype: SimpleDType | None = None,
+) -> _Signature:
+    """The signature whose tensors are all declared as Float32."""
+    case = _float(len(roles), output, accumulation, accumulator_dtype)
+    return _Signature(roles, (case,), ((_F,),) * roles.count("T"))
 
 
-def _fixed(sources: tuple[SimpleDType, ...], accumulation: Accumulation | None = None) -> PlanCase:
-    """The case of a Float32 result whose operands keep their prescribed dtypes."""
-    return PlanCase(sources, _BINARY32, _F, accumulation, sources=sources)
+def _exactly(case: PlanCase) -> _Signature:
+    """The signature that declares exactly the storage dtypes of its one case."""
+    return _Signature(
+        "T" * len(case.convert_to), (case,), tuple((dtype,) for dtype in case.convert_to)
+    )
 
 
-def _exactly(dtypes: tuple[SimpleDType, ...]) -> _Domains:
-    """The domains that admit one dtype per position."""
-    return tuple((dtype,) for dtype in dtypes)
-
-
-def _reduction(output: SimpleDType, accumulation: Accumulation) -> tuple[_Signature, ...]:
-    return (_Signature("T", (_float(1, output, accumulation),), _exactly((_F,))),)
-
-
-_FLOATING: Final = Accumulation.FLOATING
-_INTEGER_SUM: Final = PlanCase((_I,), _CHECKED, _I, Accumulation.EXACT_INTEGER, sources=(_I,))
-_INTEGER_PRODUCT: Final = PlanCase(
-    (_I, _I), _EXACT, _I, Accumulation.EXACT_INTEGER, sources=(_I, _I)
-)
-_ARITHMETIC: Final = _Signature("TT", (_same(_CHECKED, _I, 2), _float(2)))
-_PRODUCT: Final = _Signature("TT", (_INTEGER_PRODUCT, _float(2, _F, _FLOATING, _F)))
-_SAME_DTYPE: Final = (_same(_BINARY32, _F), _same(_EXACT, _I), _same(_EXACT, _B))
-_SAME_DTYPE_PAIR: Final = (_same(_BINARY32, _F, 2), _same(_EXACT, _I, 2), _same(_EXACT, _B, 2))
-
-
-def _scalar(branches: tuple[WeakScalarBranch, ...]) -> _Signature:
+def _tensor_or_weak(branches: tuple[WeakScalarBranch, ...]) -> _Signature:
     """An Int32 tensor stays Int32 with a weak scalar of these branches, else Float32."""
     integer = PlanCase((_I, _I), _CHECKED, _I, sources=(_I, branches))
     return _Signature("TW", (integer, _float(2)))
 
 
-def _comparison() -> _Signature:
-    integer = PlanCase((_I, _I), _EXACT, _B, sources=(_I, _I))
-    return _Signature("TT", (integer, _float(2, _B)), (SUPPORTED_TENSOR_DTYPES,) * 2)
+def _same_dtype(arity: int) -> _Signature:
+    """Every storage dtype, alike at all positions, is moved and never computed with."""
+    computes = ((_F, _BINARY32), (_I, _EXACT), (_B, _EXACT))
+    cases = tuple(_keep(compute, (dtype,) * arity, dtype) for dtype, compute in computes)
+    return _Signature("T" * arity, cases, (_ANY,) * arity)
 
 
+_FLOAT_PAIR: Final = _Signature("TT", (_float(2),))
+_ARITHMETIC: Final = _Signature("TT", (_keep(_CHECKED, (_I, _I), _I), _float(2)))
+_PRODUCT: Final = _Signature(
+    "TT", (_keep(_EXACT, (_I, _I), _I, _EXACT_INTEGER), _float(2, _F, _FLOATING, _F))
+)
+_COMPARISON: Final = _Signature(
+    "TT", (_keep(_EXACT, (_I, _I), _B), _float(2, _B)), (SUPPORTED_TENSOR_DTYPES,) * 2
+)
+_TO_INT32: Final = (
+    _keep(_CHECKED, (_F,), _I),
+    _keep(_CHECKED, (_I,), _I),
+    PlanCase((_I,), _CHECKED, _I, sources=(_B,)),
+)
+_TO_BOOL: Final = (
+    _keep(_BINARY32, (_F,), _B),
+    _keep(_EXACT, (_I,), _B),
+    _keep(_EXACT, (_B,), _B),
+)
 _FLOAT_UNARY: Final = "abs ceil cos erf exp2 floor log log2 neg recip round rsqrt sign sin sqrt"
 
 _TABLE: Final = (
     _Row("add sub elementwise_mul", (_ARITHMETIC,)),
-    _Row("mul", (_ARITHMETIC, _scalar(INTEGER_BRANCHES))),
-    _Row("div", (_Signature("TT", (_float(2),)),)),
-    _Row(
-        "pow",
-        (_Signature("TT", (_float(2),)), _scalar(_NATURAL), _Signature("WT", (_float(2),))),
-    ),
-    _Row("maximum minimum rem", (_Signature("TT", (_float(2),), _exactly((_F, _F))),)),
-    _Row("eq ne lt le", (_comparison(),)),
-    _Row("logical_not", (_Signature("T", (_float(1, _B),), _exactly((_F,))),)),
-    _Row("relu", (_Signature("T", (_same(_BINARY32, _F), _same(_EXACT, _I))),)),
+    _Row("mul", (_ARITHMETIC, _tensor_or_weak(INTEGER_BRANCHES))),
+    _Row("div", (_FLOAT_PAIR,)),
+    _Row("pow", (_FLOAT_PAIR, _tensor_or_weak(_NATURAL), _Signature("WT", (_float(2),)))),
+    _Row("maximum minimum rem", (_floats("TT"),)),
+    _Row("eq ne lt le", (_COMPARISON,)),
+    _Row("logical_not", (_floats("T", _B),)),
+    _Row("relu", (_Signature("T", (_keep(_BINARY32, (_F,), _F), _keep(_EXACT, (_I,), _I))),)),
     _Row("elu exp gelu leaky_relu sigmoid silu softplus tanh", (_Signature("T", (_float(1),)),)),
-    _Row(_FLOAT_UNARY, (_Signature("T", (_float(1),), _exactly((_F,))),)),
-    _Row("reduce_sum", (_Signature("T", (_INTEGER_SUM, _float(1, _F, _FLOATING, _F))),)),
-    _Row("reduce_prod", _reduction(_F, Accumulation.SEQUENTIAL_BINARY32_PRODUCT)),
-    _Row("reduce_max", _reduction(_F, Accumulation.MAXIMUM)),
-    _Row("reduce_min", _reduction(_F, Accumulation.MINIMUM)),
-    _Row("argmax", _reduction(_I, Accumulation.ARGMAX)),
-    _Row("argmin", _reduction(_I, Accumulation.ARGMIN)),
-    _Row("cumsum", _reduction(_F, Accumulation.SEQUENTIAL_BINARY32), (0,)),
+    _Row(_FLOAT_UNARY, (_floats("T"),)),
+    _Row(
+        "reduce_sum",
+        (
+            _Signature(
+                "T", (_keep(_CHECKED, (_I,), _I, _EXACT_INTEGER), _float(1, _F, _FLOATING, _F))
+            ),
+        ),
+    ),
+    _Row("reduce_prod", (_floats("T", _F, Accumulation.SEQUENTIAL_BINARY32_PRODUCT),)),
+    _Row("reduce_max", (_floats("T", _F, Accumulation.MAXIMUM),)),
+    _Row("reduce_min", (_floats("T", _F, Accumulation.MINIMUM),)),
+    _Row("argmax", (_floats("T", _I, Accumulation.ARGMAX),)),
+    _Row("argmin", (_floats("T", _I, Accumulation.ARGMIN),)),
+    _Row("cumsum", (_floats("T", _F, Accumulation.SEQUENTIAL_BINARY32),), (0,)),
     _Row("matmul _batched_matmul", (_PRODUCT,)),
-    _Row(
-        "conv_general",
-        (_Signature("TT", (_float(2, _F, _FLOATING, _F),), _exactly((_F, _F))),),
-        (0, 1),
-    ),
-    _Row("gather", (_Signature("TT", (_fixed((_F, _I)),), _exactly((_F, _I))),), (0, 1)),
-    _Row(
-        "scatter", (_Signature("TTT", (_fixed((_F, _I, _F)),), _exactly((_F, _I, _F))),), (0, 1, 2)
-    ),
+    _Row("conv_general", (_floats("TT", _F, _FLOATING, _F),), (0, 1)),
+    _Row("gather", (_exactly(_keep(_BINARY32, (_F, _I), _F)),), (0, 1)),
+    _Row("scatter", (_exactly(_keep(_BINARY32, (_F, _I, _F), _F)),), (0, 1, 2)),
     _Row(
         "scatter_add",
-        (
-            _Signature(
-                "TTT",
-                (_fixed((_F, _I, _F), Accumulation.SEQUENTIAL_BINARY32),),
-                _exactly((_F, _I, _F)),
-            ),
-        ),
+        (_exactly(_keep(_BINARY32, (_F, _I, _F), _F, Accumulation.SEQUENTIAL_BINARY32)),),
         (0, 1, 2),
     ),
-    _Row("select", (_Signature("TTT", (_fixed((_B, _F, _F)),), _exactly((_B, _F, _F))),)),
-    _Row(
-        "clamp",
-        tuple(
-            _Signature(roles, (_float(3),), _exactly((_F,) * roles.count("T")))
-            for roles in ("TTT", "TTW", "TWT", "TWW")
-        ),
-    ),
-    _Row("_sort_values _topk_values", (_Signature("T", (_float(1),), _exactly((_F,))),), (0,)),
-    _Row(
-        "_sort_indices _topk_indices", (_Signature("T", (_float(1, _I),), _exactly((_F,))),), (0,)
-    ),
-    _Row(
-        "logical_and logical_or logical_xor",
-        (_Signature("TT", (_same(_EXACT, _B, 2),), _exactly((_B, _B))),),
-    ),
+    _Row("select", (_exactly(_keep(_BINARY32, (_B, _F, _F), _F)),)),
+    _Row("clamp", (_floats("TTT"), _floats("TTW"), _floats("TWT"), _floats("TWW"))),
+    _Row("_sort_values _topk_values", (_floats("T"),), (0,)),
+    _Row("_sort_indices _topk_indices", (_floats("T", _I),), (0,)),
+    _Row("logical_and logical_or logical_xor", (_exactly(_keep(_EXACT, (_B, _B), _B)),)),
     _Row("_cast_float32", (_Signature("T", (_float(1),), (_ANY,)),)),
-    _Row(
-        "_cast_int32",
-        (
-            _Signature(
-                "T",
-                (
-                    _cast(_CHECKED, _F, _I),
-                    _cast(_CHECKED, _I, _I),
-                    PlanCase((_I,), _CHECKED, _I, sources=(_B,)),
-                ),
-                (_ANY,),
-            ),
-        ),
-    ),
-    _Row(
-        "_cast_bool",
-        (
-            _Signature(
-                "T",
-                (_cast(_BINARY32, _F, _B), _cast(_EXACT, _I, _B), _cast(_EXACT, _B, _B)),
-                (_ANY,),
-            ),
-        ),
-    ),
-    _Row("concat", (_Signature("TT", _SAME_DTYPE_PAIR, (_ANY, _ANY)),), (0, 1)),
-    _Row("pad flip", (_Signature("T", _SAME_DTYPE, (_ANY,)),), (0,)),
+    _Row("_cast_int32", (_Signature("T", _TO_INT32, (_ANY,)),)),
+    _Row("_cast_bool", (_Signature("T", _TO_BOOL, (_ANY,)),)),
+    _Row("concat", (_same_dtype(2),), (0, 1)),
+    _Row("pad flip", (_same_dtype(1),), (0,)),
 )
 
 SPECS: Final = {

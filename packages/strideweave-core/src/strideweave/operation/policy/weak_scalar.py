@@ -20,6 +20,9 @@ class WeakScalarBranch(Enum):
     WIDE_INTEGER = "wide_integer"
     """An integer outside Int32."""
 
+    # Branches are keys of hot dictionaries; they are unique objects, so identity serves.
+    __hash__ = object.__hash__
+
     @property
     def kind(self) -> WeakScalarKind:
         """Whether the scalar counts as an integer or as a float when dtypes are promoted."""
