@@ -1,10 +1,10 @@
-"""The root descriptor class, its metaclass, and the category and simple kinds."""
+"""The root descriptor class and the category and simple kinds."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from strideweave.dtype.contract import contract, contract_members, intruders, owned_members
-from strideweave.dtype.finalization import finalize
+from strideweave.dtype.contract import contract, contract_members
 from strideweave.dtype.identity import Extension, Structure, encode_leaf
+from strideweave.dtype.metaclass import DTypeMeta
 from strideweave.dtype.public_module import PUBLIC_MODULE
 from strideweave.dtype.registry import _unpickle_dtype, registry
 
@@ -14,84 +14,7 @@ if TYPE_CHECKING:
     from strideweave.dtype.block_scaled import BlockScaledDType
     from strideweave.dtype.representation import RepresentationRule
 
-T = TypeVar("T")
 D = TypeVar("D", bound="DType")
-
-
-class DTypeMeta(type):
-    """Metaclass of descriptor classes: guards owned members and registers what is constructed."""
-
-    def __new__(
-        mcls,
-        name: str,
-        bases: tuple[type, ...],
-        namespace: dict[str, Any],
-        *,
-        abstract: bool = True,
-        **keywords: object,
-    ) -> "DTypeMeta":
-        cls = super().__new__(mcls, name, bases, namespace, **keywords)
-        type.__setattr__(cls, "_abstract", abstract)
-        owned = owned_members(cls)
-        for member, layer in intruders(cls, owned):
-            source = "defines" if layer is cls else f"inherits from {layer.__qualname__}"
-            raise TypeError(
-                f"descriptor class {name} {source} {member!r}, which "
-                f"{owned[member].__qualname__} owns; contribute to identity through "
-                "structure_extension() instead"
-            )
-        return cls
-
-    def __init__(
-        cls,
-        name: str,
-        bases: tuple[type, ...],
-        namespace: dict[str, Any],
-        *,
-        abstract: bool = True,
-        **keywords: object,
-    ) -> None:
-        super().__init__(name, bases, namespace)
-
-    def __call__(
-        cls: type[T],  # so that type checkers see each class's own constructor
-        *arguments: object,
-        **keywords: object,
-    ) -> T:
-        if vars(cls)["_abstract"]:
-            raise TypeError(
-                f"{cls.__qualname__} is abstract and cannot be constructed; subclass it with "
-                "`abstract=False`"
-            )
-        descriptor: T = type.__call__(cls, *arguments, **keywords)
-        finalize(descriptor)  # type: ignore[arg-type]  # every instance is a DType
-        return descriptor
-
-    # Hidden from type checkers, which would otherwise accept assigning any attribute.
-    if not TYPE_CHECKING:
-
-        def __setattr__(cls, name: str, value: object) -> None:
-            _refuse_class_change(cls, name, "set")
-            if cls is DType and isinstance(value, DType):
-                raise AttributeError(
-                    f"cannot set DType.{name}: only built-in descriptors are attributes of DType; "
-                    f"use DType.from_name({value.name!r})"
-                )
-            super().__setattr__(name, value)
-
-        def __delattr__(cls, name: str) -> None:
-            _refuse_class_change(cls, name, "delete")
-            super().__delattr__(name)
-
-
-def _refuse_class_change(cls: type, name: str, action: str) -> None:
-    owner = owned_members(cls).get(name)
-    if owner is not None:
-        raise AttributeError(
-            f"cannot {action} {cls.__qualname__}.{name}: {owner.__qualname__} owns it"
-        )
-    if cls is DType and isinstance(vars(DType).get(name), DType):
-        raise AttributeError(f"cannot {action} DType.{name}: it is a built-in descriptor")
 
 
 def exact_name(name: object) -> str:
@@ -406,6 +329,10 @@ class SimpleDType(DType, abstract=False):
         >>> from strideweave.carriers.dtype import DType
         >>> DType.Float32.bits, DType.E2M1.bits
         (32, 4)
+        >>> from strideweave.carriers.dtype import SimpleDType
+        >>> half = SimpleDType("ExampleFloat16", bits=16, supertype=DType.Floating)
+        >>> SimpleDType.from_name("ExampleFloat16") is half
+        True
     """
 
     __module__ = PUBLIC_MODULE
