@@ -1,5 +1,8 @@
 """Traversal: every node once, in topological order, with the sum of its contributions."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pytest
 
 import strideweave as sw
@@ -11,10 +14,11 @@ class Counted(Operation):
 
     runs = 0
 
-    def _forward(self, tensor):
+    def _forward(self, *inputs: Any) -> Tensor:
+        (tensor,) = inputs
         return sw.mul(tensor.detach(), 2.0)
 
-    def backward(self, gradient):
+    def backward(self, gradient: Any) -> Sequence[Tensor | None]:
         type(self).runs += 1
         return (sw.mul(gradient, 2.0),)
 
@@ -22,22 +26,25 @@ class Counted(Operation):
 class Barrier(Operation):
     """Passes values on and no gradient."""
 
-    def _forward(self, tensor):
+    def _forward(self, *inputs: Any) -> Tensor:
+        (tensor,) = inputs
         return sw.mul(tensor.detach(), 1.0)
 
-    def backward(self, gradient):
+    def backward(self, gradient: Any) -> Sequence[Tensor | None]:
         return (None,)
 
 
 @pytest.mark.rule("Y-1", "A-11", "A-14")
-def test_sum_of_a_tensor_with_itself(f, values):
+def test_sum_of_a_tensor_with_itself(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0, 2.0, 3.0, 4.0], "(2,2):(1,2)")
     (x + x).backward(f([1.0, 10.0, 100.0, 1000.0], "(2,2):(1,2)"))
     assert values(x.grad) == [2.0, 20.0, 200.0, 2000.0]
 
 
 @pytest.mark.rule("Y-3", "A-21")
-def test_chain_of_products(f, values):
+def test_chain_of_products(f: Callable[..., Any], values: Callable[..., list[float]]) -> None:
     x = f([2.0, 3.0])
     z = x * x
     w = z * x
@@ -47,7 +54,7 @@ def test_chain_of_products(f, values):
 
 
 @pytest.mark.rule("Y-4", "A-21")
-def test_retained_gradients(f, values):
+def test_retained_gradients(f: Callable[..., Any], values: Callable[..., list[float]]) -> None:
     x = f([2.0, 3.0])
     z = x * x
     w = z * x
@@ -61,7 +68,9 @@ def test_retained_gradients(f, values):
 
 
 @pytest.mark.rule("Y-5", "A-11", "A-17")
-def test_backward_on_a_leaf_accumulates(f, values):
+def test_backward_on_a_leaf_accumulates(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([2.0, 3.0])
     x.backward(f([5.0, 6.0]))
     first = x.grad
@@ -72,7 +81,7 @@ def test_backward_on_a_leaf_accumulates(f, values):
 
 
 @pytest.mark.rule("A-11", "T-6")
-def test_non_differentiable_tensor_is_refused(f):
+def test_non_differentiable_tensor_is_refused(f: Callable[..., Any]) -> None:
     x = f([1.0])
     integers = Tensor(x.carrier.new_like([1], dtype=DType.Int32), 0, x.layout)
     with pytest.raises(RuntimeError, match="backward is not available"):
@@ -80,7 +89,9 @@ def test_non_differentiable_tensor_is_refused(f):
 
 
 @pytest.mark.rule("A-14")
-def test_node_runs_once_after_all_its_consumers(f, values):
+def test_node_runs_once_after_all_its_consumers(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0])
     Counted.runs = 0
     shared = Counted().forward(x)
@@ -90,12 +101,16 @@ def test_node_runs_once_after_all_its_consumers(f, values):
 
 
 @pytest.mark.rule("A-14", "A-34")
-def test_chain_of_a_hundred_thousand_nodes_does_not_recurse(f, values):
+def test_chain_of_a_hundred_thousand_nodes_does_not_recurse(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     class Same(Operation):
-        def _forward(self, tensor):
-            return tensor.detach()
+        def _forward(self, *inputs: Any) -> Tensor:
+            (tensor,) = inputs
+            source: Tensor = tensor.detach()
+            return source
 
-        def backward(self, gradient):
+        def backward(self, gradient: Any) -> Sequence[Tensor | None]:
             return (gradient,)
 
     x = f([1.0])
@@ -107,7 +122,9 @@ def test_chain_of_a_hundred_thousand_nodes_does_not_recurse(f, values):
 
 
 @pytest.mark.rule("A-34")
-def test_wide_sharing_costs_one_run_per_node(f, values):
+def test_wide_sharing_costs_one_run_per_node(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0])
     Counted.runs = 0
     y = x
@@ -120,7 +137,9 @@ def test_wide_sharing_costs_one_run_per_node(f, values):
 
 
 @pytest.mark.rule("A-15")
-def test_node_without_a_cotangent_is_not_run_but_released(f, values):
+def test_node_without_a_cotangent_is_not_run_but_released(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x, y = f([1.0]), f([2.0])
     stale = Counted().forward(x)
     result = sw.add(Barrier().forward(stale), y)
@@ -135,12 +154,15 @@ def test_node_without_a_cotangent_is_not_run_but_released(f, values):
 
 
 @pytest.mark.rule("A-16")
-def test_what_a_node_returns_for_integers_contributes_nothing(f, values):
+def test_what_a_node_returns_for_integers_contributes_nothing(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     class Scaled(Operation):
-        def _forward(self, tensor, integers):
+        def _forward(self, *inputs: Any) -> Tensor:
+            tensor, _ = inputs
             return sw.mul(tensor.detach(), 2.0)
 
-        def backward(self, gradient):
+        def backward(self, gradient: Any) -> Sequence[Tensor | None]:
             return (gradient, gradient)
 
     x = f([1.0, 2.0])
@@ -150,7 +172,9 @@ def test_what_a_node_returns_for_integers_contributes_nothing(f, values):
 
 
 @pytest.mark.rule("Y-18", "A-23")
-def test_shared_subgraph_is_released_by_the_first_root(f, values):
+def test_shared_subgraph_is_released_by_the_first_root(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0])
     m = x * 3.0
     a, c = m * 1.0, m * 2.0
@@ -161,7 +185,9 @@ def test_shared_subgraph_is_released_by_the_first_root(f, values):
 
 
 @pytest.mark.rule("Y-19", "A-23")
-def test_retained_graph_can_be_traversed_again(f, values):
+def test_retained_graph_can_be_traversed_again(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0])
     y = x * 2.0
     y.backward(None, True)
@@ -171,7 +197,9 @@ def test_retained_graph_can_be_traversed_again(f, values):
 
 
 @pytest.mark.rule("Y-22", "A-14")
-def test_gradient_through_permute(f, values):
+def test_gradient_through_permute(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0, 2.0, 3.0, 4.0], "(2,2):(1,2)")
     r = sw.permute(x, 1, 0)
     r.backward(f([1.0, 2.0, 3.0, 4.0], r.layout))
@@ -180,7 +208,9 @@ def test_gradient_through_permute(f, values):
 
 
 @pytest.mark.rule("Y-23")
-def test_gradient_through_a_slice(f, values):
+def test_gradient_through_a_slice(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0, 2.0, 3.0, 4.0], "(2,2):(1,2)")
     r = x[0, :]
     assert r.layout == Layout.parse("(2):(2)")

@@ -1,5 +1,8 @@
 """Which cotangents a tensor accepts, and the implicit one."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from strideweave import DType, Layout, Tensor, grad
@@ -8,7 +11,9 @@ from strideweave.testing import ArrayCarrier
 
 @pytest.mark.rule("A-12", "Y-6")
 @pytest.mark.parametrize("layout", ["(1):(1)", "(1):(0)", "(1):(7)"])
-def test_single_leaf_of_extent_one_has_an_implicit_cotangent(f, values, layout):
+def test_single_leaf_of_extent_one_has_an_implicit_cotangent(
+    f: Callable[..., Any], values: Callable[..., list[float]], layout: str
+) -> None:
     x = f([4.0], layout)
     x.backward()
     assert values(x.grad) == [1.0]
@@ -18,7 +23,7 @@ def test_single_leaf_of_extent_one_has_an_implicit_cotangent(f, values, layout):
 
 @pytest.mark.rule("A-12", "Y-6")
 @pytest.mark.parametrize("layout", ["():()", "(1,1):(1,1)", "((1)):((1))", "(2):(1)"])
-def test_other_layouts_need_an_explicit_cotangent(f, layout):
+def test_other_layouts_need_an_explicit_cotangent(f: Callable[..., Any], layout: str) -> None:
     x = f([0.0] * Layout.parse(layout).size, layout)
     with pytest.raises(ValueError, match="requires a gradient for non-scalar tensors"):
         x.backward()
@@ -27,7 +32,7 @@ def test_other_layouts_need_an_explicit_cotangent(f, layout):
 
 @pytest.mark.rule("A-13")
 @pytest.mark.parametrize("gradient", [3, [1.0, 2.0], "x"])
-def test_cotangent_must_be_a_tensor(f, gradient):
+def test_cotangent_must_be_a_tensor(f: Callable[..., Any], gradient: Any) -> None:
     x = f([1.0, 2.0])
     with pytest.raises(TypeError, match="requires a Tensor gradient"):
         x.backward(gradient)
@@ -36,7 +41,7 @@ def test_cotangent_must_be_a_tensor(f, gradient):
 
 
 @pytest.mark.rule("A-13", "Y-7")
-def test_injective_tensor_needs_its_own_layout(f):
+def test_injective_tensor_needs_its_own_layout(f: Callable[..., Any]) -> None:
     x = f([1.0, 2.0, 3.0, 4.0], "(2,2):(1,2)")
     result = x * 2.0
     with pytest.raises(ValueError, match="gradient layout must match tensor layout"):
@@ -49,7 +54,9 @@ def test_injective_tensor_needs_its_own_layout(f):
 
 @pytest.mark.rule("A-13", "T-40")
 @pytest.mark.parametrize("layout", ["(4,2):(1,4)", "(4,2):(2,1)", "(4,2):(3,20)"])
-def test_broadcast_tensor_takes_its_shape_in_any_injective_layout(f, values, layout):
+def test_broadcast_tensor_takes_its_shape_in_any_injective_layout(
+    f: Callable[..., Any], values: Callable[..., list[float]], layout: str
+) -> None:
     broadcast = f([1.0, 2.0], "(4,2):(0,1)")
     broadcast.backward(f([1.0] * 8, layout))
     assert values(broadcast.grad) == [4.0] * 8
@@ -59,14 +66,16 @@ def test_broadcast_tensor_takes_its_shape_in_any_injective_layout(f, values, lay
 @pytest.mark.parametrize(
     ("values_", "layout"), [([1.0, 2.0], "(4,2):(0,1)"), ([1.0] * 8, "(2,4):(1,2)")]
 )
-def test_broadcast_tensor_refuses_other_cotangents(f, values_, layout):
+def test_broadcast_tensor_refuses_other_cotangents(
+    f: Callable[..., Any], values_: list[float], layout: str
+) -> None:
     broadcast = f([1.0, 2.0], "(4,2):(0,1)")
     with pytest.raises(ValueError, match="same shape in an injective layout"):
         broadcast.backward(f(values_, layout))
 
 
 @pytest.mark.rule("A-13", "Y-12")
-def test_other_aliasing_has_no_gradient(f):
+def test_other_aliasing_has_no_gradient(f: Callable[..., Any]) -> None:
     overlapping = f([1.0, 2.0, 3.0, 4.0, 5.0], "(4,2):(1,1)")
     doubled = overlapping * 2.0
     assert doubled[3, 1] == 10.0
@@ -80,7 +89,7 @@ def test_other_aliasing_has_no_gradient(f):
 
 
 @pytest.mark.rule("A-13")
-def test_released_cotangent_is_refused(f):
+def test_released_cotangent_is_refused(f: Callable[..., Any]) -> None:
     x, gone = f([1.0]), f([1.0])
     gone.carrier.release()
     with pytest.raises(RuntimeError, match="released"):
@@ -88,7 +97,9 @@ def test_released_cotangent_is_refused(f):
 
 
 @pytest.mark.rule("A-13")
-def test_cotangent_is_converted_to_the_arithmetic_of_the_tensor(f, values):
+def test_cotangent_is_converted_to_the_arithmetic_of_the_tensor(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0, 2.0])
     prototype = ArrayCarrier(0, dtype=DType.Int32)
     integers = Tensor(prototype.new_like([3, 16777217]), 0, x.layout)

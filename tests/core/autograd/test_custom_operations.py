@@ -1,26 +1,33 @@
 """Plain operations: what backward must return."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pytest
 
 import strideweave as sw
-from strideweave import Operation
+from strideweave import Operation, Tensor
 
 
 class Pair(Operation):
     """Adds two tensors; returns from backward what the test says."""
 
-    def __init__(self, answer):
+    def __init__(self, answer: Any) -> None:
         self.answer = answer
 
-    def _forward(self, lhs, rhs):
+    def _forward(self, *inputs: Any) -> Tensor:
+        lhs, rhs = inputs
         return sw.add(lhs.detach(), rhs.detach())
 
-    def backward(self, gradient):
-        return self.answer
+    def backward(self, gradient: Any) -> Sequence[Tensor | None]:
+        answer: Sequence[Tensor | None] = self.answer
+        return answer
 
 
 @pytest.mark.rule("A-25", "A-16", "Y-20")
-def test_entries_go_to_their_inputs(f, values):
+def test_entries_go_to_their_inputs(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     a, b, g = f([1.0, 2.0]), f([3.0, 4.0]), f([5.0, 6.0])
     Pair((g, None)).forward(a, b).backward(f([1.0, 1.0]))
     assert values(a.grad) == [5.0, 6.0] and b.grad is None
@@ -40,7 +47,9 @@ def test_entries_go_to_their_inputs(f, values):
         (lambda g, wide: (g, wide), ValueError, "gradient layout must match tensor layout"),
     ],
 )
-def test_wrong_answers_are_refused_before_anything_is_added(f, answer, kind, message):
+def test_wrong_answers_are_refused_before_anything_is_added(
+    f: Callable[..., Any], answer: Any, kind: type[Exception], message: str
+) -> None:
     a, b = f([1.0, 2.0]), f([3.0, 4.0])
     result = Pair(answer(f([1.0, 1.0]), f([1.0] * 3))).forward(a, b)
     with pytest.raises(kind, match=message):
@@ -49,13 +58,16 @@ def test_wrong_answers_are_refused_before_anything_is_added(f, answer, kind, mes
 
 
 @pytest.mark.rule("A-25")
-def test_store_inputs_replaces_the_saved_inputs(f, values):
+def test_store_inputs_replaces_the_saved_inputs(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     class Stored(Operation):
-        def _forward(self, lhs, rhs):
+        def _forward(self, *inputs: Any) -> Tensor:
+            lhs, rhs = inputs
             self.store_inputs(rhs, "not a tensor")
             return sw.add(lhs.detach(), rhs.detach())
 
-        def backward(self, gradient):
+        def backward(self, gradient: Any) -> Sequence[Tensor | None]:
             return (gradient,)
 
     a, b = f([1.0]), f([2.0])
@@ -66,13 +78,16 @@ def test_store_inputs_replaces_the_saved_inputs(f, values):
 
 
 @pytest.mark.rule("A-25", "A-7")
-def test_ctx_carries_data_from_forward_to_backward(f, values):
+def test_ctx_carries_data_from_forward_to_backward(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     class Scaled(Operation):
-        def _forward(self, tensor, factor):
+        def _forward(self, *inputs: Any) -> Tensor:
+            tensor, factor = inputs
             self.ctx["factor"] = factor
             return sw.mul(tensor.detach(), factor)
 
-        def backward(self, gradient):
+        def backward(self, gradient: Any) -> Sequence[Tensor | None]:
             return [sw.mul(gradient, self.ctx["factor"])]
 
     x = f([1.0])
@@ -81,14 +96,15 @@ def test_ctx_carries_data_from_forward_to_backward(f, values):
 
 
 @pytest.mark.rule("A-33")
-def test_backward_of_an_operation_records_nothing(f):
+def test_backward_of_an_operation_records_nothing(f: Callable[..., Any]) -> None:
     seen = []
 
     class Watched(Operation):
-        def _forward(self, tensor):
+        def _forward(self, *inputs: Any) -> Tensor:
+            (tensor,) = inputs
             return sw.mul(tensor.detach(), 1.0)
 
-        def backward(self, gradient):
+        def backward(self, gradient: Any) -> Sequence[Tensor | None]:
             seen.append(sw.is_grad_enabled())
             return (sw.mul(gradient, 2.0),)
 

@@ -2,6 +2,9 @@
 
 import math
 from array import array
+from collections.abc import Callable
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,14 +19,16 @@ from strideweave.testing import ArrayCarrier
 
 
 @pytest.fixture(params=["numpy", "plain"], autouse=True)
-def arithmetic(request, monkeypatch):
+def arithmetic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run each test as installed, and as if NumPy were not."""
     if request.param == "plain":
         monkeypatch.setattr(host, "numpy_module", lambda: None)
 
 
 @pytest.mark.rule("F-14", "O-67", "X-48")
-def test_sums_of_widened_coordinates_are_binary64_rounded_once(f, values):
+def test_sums_of_widened_coordinates_are_binary64_rounded_once(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     one, many = f([5.0]), f([1.0, 1.0, 1.0])
     (one + many).backward(f([16777216.0, 1.0, 1.0]))
     assert values(one.grad) == [16777218.0]
@@ -31,7 +36,9 @@ def test_sums_of_widened_coordinates_are_binary64_rounded_once(f, values):
 
 
 @pytest.mark.rule("F-14", "O-67")
-def test_terms_meet_in_ascending_logical_order(f, values):
+def test_terms_meet_in_ascending_logical_order(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     one = f([0.0])
     terms = [2.0**60, 1.0, -(2.0**60)]
     (one + f([0.0] * 3)).backward(f(terms))
@@ -51,14 +58,18 @@ def test_terms_meet_in_ascending_logical_order(f, values):
         ([-0.0, -0.0], 0.0),
     ],
 )
-def test_special_values_raise_nothing(f, values, terms, total):
+def test_special_values_raise_nothing(
+    f: Callable[..., Any], values: Callable[..., list[float]], terms: list[float], total: float
+) -> None:
     one = f([0.0])
     (one + f([0.0, 0.0])).backward(f(terms))
     assert values(one.grad) == pytest.approx([total], nan_ok=True)
 
 
 @pytest.mark.rule("F-14")
-def test_gradient_of_a_widened_operand_keeps_its_layout_with_zero_holes(f, values):
+def test_gradient_of_a_widened_operand_keeps_its_layout_with_zero_holes(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     column = f([1.0, 2.0, 3.0], "(3,1):(4,7)")
     result = column + f([0.0] * 6, "(3,2):(1,3)")
     result.backward(f([1.0, 2.0, 3.0, 10.0, 20.0, 30.0], result.layout))
@@ -67,7 +78,7 @@ def test_gradient_of_a_widened_operand_keeps_its_layout_with_zero_holes(f, value
 
 
 @pytest.mark.rule("F-14")
-def test_gradient_that_fits_is_passed_on(f):
+def test_gradient_that_fits_is_passed_on(f: Callable[..., Any]) -> None:
     x = f([1.0, 2.0])
     gradient = f([3.0, 4.0])
     assert fold_gradient(gradient, x) is gradient
@@ -80,7 +91,7 @@ def test_gradient_that_fits_is_passed_on(f):
 
 
 @st.composite
-def broadcasts(draw):
+def broadcasts(draw: st.DrawFn) -> tuple[Layout, list[int]]:
     """A source layout that may be permuted, have holes or repeat slots, and a wider shape."""
     extents = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
     widened = [draw(st.integers(1, 4)) if extent == 1 else extent for extent in extents]
@@ -94,11 +105,13 @@ def broadcasts(draw):
 
 @pytest.mark.rule("F-14", "T-39", "A-19", "O-67")
 @given(broadcasts(), st.randoms(use_true_random=False))
-def test_folding_equals_summing_coordinate_by_coordinate(case, random):
+def test_folding_equals_summing_coordinate_by_coordinate(
+    case: tuple[Layout, list[int]], random: Random
+) -> None:
     source_layout, extents = case
     wide = Shape(extents)
     prototype = ArrayCarrier(0, dtype=DType.Float32)
-    source = Tensor(prototype.new_like([1.0] * source_layout.cosize), 0, source_layout)
+    source: Any = Tensor(prototype.new_like([1.0] * source_layout.cosize), 0, source_layout)
     cotangent = [float(random.randint(-9, 9)) for _ in range(wide.size)]
 
     other = sw.friendly.zeros(*extents, carrier=ArrayCarrier)
@@ -122,7 +135,7 @@ def test_folding_equals_summing_coordinate_by_coordinate(case, random):
 
 
 @pytest.mark.rule("F-14")
-def test_summed_storage_has_one_slot_per_index(f):
+def test_summed_storage_has_one_slot_per_index(f: Callable[..., Any]) -> None:
     carrier = summed_storage(
         f([1.0, 2.0, 3.0, 4.0], "(2,2):(1,2)"), f([0.0]).carrier, Layout.parse("(2,2):(3,0)")
     )

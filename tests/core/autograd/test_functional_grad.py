@@ -1,21 +1,28 @@
 """grad: VJPs as values."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pytest
 
 import strideweave as sw
-from strideweave import DType, Layout, Tensor, grad
+from strideweave import DType, Layout, Tensor
 from strideweave.testing import ArrayCarrier
+
+grad: Any = sw.grad  # called with wrong arguments too
 
 
 @pytest.fixture
-def product(f):
+def product(f: Callable[..., Any]) -> tuple[Any, ...]:
     """x = [2, 3], y = [5, 7], z = x * y and an unrelated u."""
     x, y, u = f([2.0, 3.0]), f([5.0, 7.0]), f([1.0])
     return x, y, u, x * y
 
 
 @pytest.mark.rule("A-28", "Y-14")
-def test_gradients_are_returned_and_none_is_accumulated(f, values, product):
+def test_gradients_are_returned_and_none_is_accumulated(
+    f: Callable[..., Any], values: Callable[..., list[float]], product: tuple[Any, ...]
+) -> None:
     x, y, u, z = product
     z.retain_grad()
     gx, gy, gu = grad(z, (x, y, u), f([1.0, 10.0]))
@@ -26,7 +33,9 @@ def test_gradients_are_returned_and_none_is_accumulated(f, values, product):
 
 
 @pytest.mark.rule("A-28", "Y-15")
-def test_output_and_repeated_inputs_may_be_requested(f, values, product):
+def test_output_and_repeated_inputs_may_be_requested(
+    f: Callable[..., Any], values: Callable[..., list[float]], product: tuple[Any, ...]
+) -> None:
     x, _, _, z = product
     cotangent = f([1.0, 10.0])
     answers = grad(z, iter([z, x, x]), cotangent)
@@ -37,7 +46,9 @@ def test_output_and_repeated_inputs_may_be_requested(f, values, product):
 
 
 @pytest.mark.rule("A-28")
-def test_intermediate_results_may_be_requested(f, values):
+def test_intermediate_results_may_be_requested(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([2.0])
     m = x * 3.0
     r = m * m
@@ -46,7 +57,9 @@ def test_intermediate_results_may_be_requested(f, values):
 
 
 @pytest.mark.rule("A-28", "A-22", "A-23")
-def test_release_and_retention_are_those_of_backward(f, values, product):
+def test_release_and_retention_are_those_of_backward(
+    f: Callable[..., Any], values: Callable[..., list[float]], product: tuple[Any, ...]
+) -> None:
     x, _, _, z = product
     grad(z, [x], f([1.0, 1.0]), retain_graph=True)
     grad(z, [], f([1.0, 1.0]))
@@ -56,7 +69,7 @@ def test_release_and_retention_are_those_of_backward(f, values, product):
 
 
 @pytest.mark.rule("A-28", "A-24")
-def test_stale_graphs_are_refused(f, product):
+def test_stale_graphs_are_refused(f: Callable[..., Any], product: tuple[Any, ...]) -> None:
     _, y, _, z = product
     y[0] = 1.0
     with pytest.raises(RuntimeError, match="modified in-place"):
@@ -64,7 +77,9 @@ def test_stale_graphs_are_refused(f, product):
 
 
 @pytest.mark.rule("A-28", "A-19")
-def test_broadcast_input_gets_sums_over_its_slots(f, values):
+def test_broadcast_input_gets_sums_over_its_slots(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     b = f([1.0, 2.0], "(4,2):(0,1)")
     r = b * 2.0
     (gradient,) = grad(r, [b], f([float(k) for k in range(8)], r.layout))
@@ -73,7 +88,9 @@ def test_broadcast_input_gets_sums_over_its_slots(f, values):
 
 
 @pytest.mark.rule("A-29")
-def test_checks_come_in_order_before_any_traversal(f, product):
+def test_checks_come_in_order_before_any_traversal(
+    f: Callable[..., Any], product: tuple[Any, ...]
+) -> None:
     x, _, _, z = product
     integers = Tensor(x.carrier.new_like([1, 2], dtype=DType.Int32), 0, x.layout)
     c = f([1.0, 1.0])
@@ -99,7 +116,9 @@ def test_checks_come_in_order_before_any_traversal(f, product):
 
 
 @pytest.mark.rule("A-30", "A-31", "Y-16")
-def test_batched_cotangents_give_stacked_gradients(f, values, product):
+def test_batched_cotangents_give_stacked_gradients(
+    f: Callable[..., Any], values: Callable[..., list[float]], product: tuple[Any, ...]
+) -> None:
     x, y, u, z = product
     identity = f([1.0, 0.0, 0.0, 1.0], "(2,2):(2,1)")
     gx, gy, gu = grad(z, (x, y, u), identity, batched=True)
@@ -111,7 +130,9 @@ def test_batched_cotangents_give_stacked_gradients(f, values, product):
 
 
 @pytest.mark.rule("A-31", "Y-17")
-def test_stacked_gradients_keep_the_holes_disjoint(f, values):
+def test_stacked_gradients_keep_the_holes_disjoint(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     g = f([1.0] * 4, "(2,2):(1,3)")
     r = g + g
     assert r.layout == Layout.parse("(2,2):(1,2)")
@@ -131,7 +152,9 @@ def test_stacked_gradients_keep_the_holes_disjoint(f, values):
     "layout",
     ["(2,2):(1,2)", "(2):(1)", "((2),2):((2),1)", "(2,2,1):(2,1,1)", "(2,3):(3,1)", "():()"],
 )
-def test_batched_cotangents_need_one_leaf_mode_in_front(f, product, layout):
+def test_batched_cotangents_need_one_leaf_mode_in_front(
+    f: Callable[..., Any], product: tuple[Any, ...], layout: str
+) -> None:
     x, _, _, z = product
     wrong = f([0.0] * Layout.parse(layout).size, layout)
     with pytest.raises(ValueError, match="one extra leaf mode in front"):
@@ -139,7 +162,9 @@ def test_batched_cotangents_need_one_leaf_mode_in_front(f, product, layout):
 
 
 @pytest.mark.rule("A-30")
-def test_batch_stride_is_free_and_slices_must_suit_the_output(f, values, product):
+def test_batch_stride_is_free_and_slices_must_suit_the_output(
+    f: Callable[..., Any], values: Callable[..., list[float]], product: tuple[Any, ...]
+) -> None:
     x, _, _, z = product
     apart = f([1.0, 2.0, 3.0, 4.0], "(2,2):(7,1)")
     (gradient,) = grad(z, [x], apart, batched=True, retain_graph=True)
@@ -155,12 +180,15 @@ def test_batch_stride_is_free_and_slices_must_suit_the_output(f, values, product
 
 
 @pytest.mark.rule("A-31")
-def test_cotangent_without_an_answer_counts_as_zeros(f, values):
+def test_cotangent_without_an_answer_counts_as_zeros(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     class OnlyPositive(sw.Operation):
-        def _forward(self, tensor):
+        def _forward(self, *inputs: Any) -> Tensor:
+            (tensor,) = inputs
             return sw.mul(tensor.detach(), 1.0)
 
-        def backward(self, gradient):
+        def backward(self, gradient: Any) -> Sequence[Tensor | None]:
             return (gradient,) if gradient[0] > 0 else (None,)
 
     x = f([1.0])
@@ -173,7 +201,7 @@ def test_cotangent_without_an_answer_counts_as_zeros(f, values):
 
 
 @pytest.mark.rule("A-33")
-def test_there_is_no_double_backward(f, product):
+def test_there_is_no_double_backward(f: Callable[..., Any], product: tuple[Any, ...]) -> None:
     x, _, _, z = product
     with pytest.raises(TypeError, match="create_graph"):
         grad(z, [x], f([1.0, 1.0]), create_graph=True)

@@ -1,6 +1,8 @@
 """Switching recording off, per thread."""
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -9,7 +11,7 @@ from strideweave import is_grad_enabled, no_grad, set_grad_enabled
 
 
 @pytest.mark.rule("A-9", "Y-21")
-def test_new_thread_records_whatever_its_creator_set():
+def test_new_thread_records_whatever_its_creator_set() -> None:
     seen = []
     with no_grad():
         thread = threading.Thread(target=lambda: seen.append(is_grad_enabled()))
@@ -20,9 +22,9 @@ def test_new_thread_records_whatever_its_creator_set():
 
 
 @pytest.mark.rule("A-9")
-def test_no_grad_restores_what_it_found_level_by_level():
+def test_no_grad_restores_what_it_found_level_by_level() -> None:
     @no_grad()
-    def decorated():
+    def decorated() -> bool:
         return is_grad_enabled()
 
     with pytest.raises(RuntimeError, match="boom"), no_grad():
@@ -39,13 +41,16 @@ def test_no_grad_restores_what_it_found_level_by_level():
 
 
 @pytest.mark.rule("A-9")
-def test_set_grad_enabled_takes_a_bool():
+def test_set_grad_enabled_takes_a_bool() -> None:
+    wrongly_called: Any = set_grad_enabled
     with pytest.raises(TypeError, match="bool"):
-        set_grad_enabled(1)
+        wrongly_called(1)
 
 
 @pytest.mark.rule("A-10", "T-44")
-def test_tensor_made_without_recording_is_a_leaf(f, values):
+def test_tensor_made_without_recording_is_a_leaf(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0, 2.0])
     with no_grad():
         made = sw.mul(x, 3.0)

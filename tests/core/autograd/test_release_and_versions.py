@@ -1,13 +1,16 @@
 """What a traversal frees, and which mutations make a graph stale."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pytest
 
 import strideweave as sw
-from strideweave import Operation
+from strideweave import Operation, Tensor
 
 
 @pytest.mark.rule("A-22", "A-23", "Y-2")
-def test_successful_traversal_releases_every_reached_node(f):
+def test_successful_traversal_releases_every_reached_node(f: Callable[..., Any]) -> None:
     x = f([1.0, 2.0])
     m = x * 2.0
     y = m + x
@@ -22,7 +25,9 @@ def test_successful_traversal_releases_every_reached_node(f):
 
 
 @pytest.mark.rule("A-22", "A-24")
-def test_failed_traversal_releases_nothing(f, values):
+def test_failed_traversal_releases_nothing(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0, 2.0])
     y = x * x
     with pytest.raises(ValueError, match="gradient layout"):
@@ -33,7 +38,7 @@ def test_failed_traversal_releases_nothing(f, values):
 
 
 @pytest.mark.rule("A-23")
-def test_retained_graph_keeps_inputs_versions_and_ctx(f):
+def test_retained_graph_keeps_inputs_versions_and_ctx(f: Callable[..., Any]) -> None:
     x = f([1.0])
     y = x * x
     y.autograd_ctx.ctx["note"] = 1
@@ -44,14 +49,15 @@ def test_retained_graph_keeps_inputs_versions_and_ctx(f):
 
 
 @pytest.mark.rule("A-23")
-def test_release_is_reported_before_versions_and_before_the_vjp(f):
+def test_release_is_reported_before_versions_and_before_the_vjp(f: Callable[..., Any]) -> None:
     class Recorded(Operation):
         runs = 0
 
-        def _forward(self, tensor):
+        def _forward(self, *inputs: Any) -> Tensor:
+            (tensor,) = inputs
             return sw.mul(tensor.detach(), 1.0)
 
-        def backward(self, gradient):
+        def backward(self, gradient: Any) -> Sequence[Tensor | None]:
             type(self).runs += 1
             return (gradient,)
 
@@ -65,7 +71,7 @@ def test_release_is_reported_before_versions_and_before_the_vjp(f):
 
 
 @pytest.mark.rule("A-24", "Y-8")
-def test_mutation_after_forward_makes_the_graph_stale(f):
+def test_mutation_after_forward_makes_the_graph_stale(f: Callable[..., Any]) -> None:
     x = f([1.0, 2.0])
     y = x * 2.0
     x[0] = 5.0
@@ -75,7 +81,7 @@ def test_mutation_after_forward_makes_the_graph_stale(f):
 
 
 @pytest.mark.rule("A-24", "Y-8")
-def test_mutation_through_any_tensor_over_the_carrier_counts(f):
+def test_mutation_through_any_tensor_over_the_carrier_counts(f: Callable[..., Any]) -> None:
     x = f([1.0, 2.0])
     y = x[0:1] * 2.0
     x[1] = 5.0
@@ -86,8 +92,8 @@ def test_mutation_through_any_tensor_over_the_carrier_counts(f):
 
 @pytest.mark.rule("A-24", "N-38", "N-26")
 @pytest.mark.parametrize("mutation", ["bulk write", "carrier write", "optimiser", "load"])
-def test_every_public_mutation_makes_graphs_stale(f, mutation):
-    module = sw.Module()
+def test_every_public_mutation_makes_graphs_stale(f: Callable[..., Any], mutation: str) -> None:
+    module: Any = sw.Module()
     module.weight = sw.Parameter(f([1.0, 2.0]))
     state = module.state_dict()
     result = module.weight * 2.0
@@ -105,7 +111,9 @@ def test_every_public_mutation_makes_graphs_stale(f, mutation):
 
 
 @pytest.mark.rule("A-24")
-def test_forward_backward_mutate_works_repeatedly(f, values):
+def test_forward_backward_mutate_works_repeatedly(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
     x = f([1.0])
     for step in range(3):
         (x * x).backward()

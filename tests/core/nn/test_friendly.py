@@ -1,19 +1,21 @@
 """Tensor factories and summaries."""
 
 import random
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 import strideweave as sw
 from strideweave import DType, Layout, Tensor
-from strideweave import friendly as F
 from strideweave.testing import ArrayCarrier
 
+F: Any = sw.friendly  # called with wrong arguments too
 ON = {"carrier": ArrayCarrier}
 
 
 @pytest.mark.rule("N-50")
-def test_public_names():
+def test_public_names() -> None:
     assert (
         sorted(F.__all__)
         == (
@@ -23,7 +25,7 @@ def test_public_names():
 
 
 @pytest.mark.rule("N-50")
-def test_carrier_is_a_class_or_a_prototype(make):
+def test_carrier_is_a_class_or_a_prototype(make: Callable[..., Any]) -> None:
     prototype = make([1], dtype=DType.Int32).carrier
     for carrier in (ArrayCarrier, prototype, ArrayCarrier(3, dtype=DType.Float32)):
         made = F.full(2, value=1.5, carrier=carrier)
@@ -35,7 +37,7 @@ def test_carrier_is_a_class_or_a_prototype(make):
 
 
 @pytest.mark.rule("N-51", "Z-40")
-def test_layout_builders():
+def test_layout_builders() -> None:
     assert str(F.row_major(2, 3, 4)) == "(2,3,4):(12,4,1)"
     assert str(F.column_major(2, 3, 4)) == "(2,3,4):(1,2,6)"
     assert F.row_major(5) == F.column_major(5) == Layout.parse("(5):(1)")
@@ -48,7 +50,7 @@ def test_layout_builders():
 
 
 @pytest.mark.rule("N-52")
-def test_factories_allocate_exact_column_major_storage():
+def test_factories_allocate_exact_column_major_storage() -> None:
     for made, values in (
         (F.full(2, 3, value=7, **ON), [7.0] * 6),
         (F.zeros(2, 3, **ON), [0.0] * 6),
@@ -63,7 +65,7 @@ def test_factories_allocate_exact_column_major_storage():
 
 
 @pytest.mark.rule("N-52")
-def test_arange_counts_from_zero():
+def test_arange_counts_from_zero() -> None:
     assert F.arange(3, **ON).tolist() == [0.0, 1.0, 2.0]
     assert F.arange(3, dtype=DType.Int32, **ON).tolist() == [0, 1, 2]
     with pytest.raises(TypeError, match="Bool"):
@@ -71,7 +73,7 @@ def test_arange_counts_from_zero():
 
 
 @pytest.mark.rule("N-52")
-def test_factory_failures():
+def test_factory_failures() -> None:
     with pytest.raises(TypeError, match="value"):
         F.full(2, **ON)
     with pytest.raises(ValueError, match="positive integers"):
@@ -87,7 +89,7 @@ def test_factory_failures():
 
 
 @pytest.mark.rule("N-53", "Z-39")
-def test_random_factories_draw_in_logical_order():
+def test_random_factories_draw_in_logical_order() -> None:
     assert F.rand(2, rng=random.Random(0), **ON).tolist() == [
         0.8444218635559082,
         0.7579544186592102,
@@ -107,7 +109,7 @@ def test_random_factories_draw_in_logical_order():
 
 
 @pytest.mark.rule("N-54", "Z-34")
-def test_tensor_from_nested_lists():
+def test_tensor_from_nested_lists() -> None:
     t = F.tensor([[1.0, 2.0], [3.0, 4.0]], **ON)
     assert t.layout == Layout.parse("(2,2):(1,2)") and t[1, 0] == 3.0
     assert F.to_list(t) == [1.0, 3.0, 2.0, 4.0]
@@ -117,7 +119,7 @@ def test_tensor_from_nested_lists():
 
 
 @pytest.mark.rule("N-54", "Z-35")
-def test_tensor_with_a_layout():
+def test_tensor_with_a_layout() -> None:
     t = F.tensor([1.0, 2.0, 3.0, 4.0], layout=F.row_major(2, 2), **ON)
     assert t[1, 0] == 2.0 and t.layout == Layout.parse("(2,2):(2,1)")
     holes = F.tensor(iter([1.0, 2.0]), layout=Layout.parse("(2):(3)"), **ON)
@@ -140,13 +142,13 @@ def test_tensor_with_a_layout():
         (iter([1.0]), "non-empty list or tuple"),
     ],
 )
-def test_nested_values_must_be_rectangular(values, message):
+def test_nested_values_must_be_rectangular(values: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         F.tensor(values, **ON)
 
 
 @pytest.mark.rule("N-54", "Z-37")
-def test_tensor_values_are_normalized():
+def test_tensor_values_are_normalized() -> None:
     for values, dtype, kind in (
         ([1.5], DType.Int32, TypeError),
         ([1, 0], DType.Bool, TypeError),
@@ -158,8 +160,8 @@ def test_tensor_values_are_normalized():
 
 
 @pytest.mark.rule("N-54")
-def test_tensor_with_a_layout_checks_before_it_allocates():
-    def failing():
+def test_tensor_with_a_layout_checks_before_it_allocates() -> None:
+    def failing() -> Iterator[float]:
         yield 1.0
         raise ArithmeticError("boom")
 
@@ -177,7 +179,7 @@ def test_tensor_with_a_layout_checks_before_it_allocates():
 
 
 @pytest.mark.rule("N-55", "Z-38")
-def test_sum_and_mean(make):
+def test_sum_and_mean(make: Callable[..., Any]) -> None:
     t = F.tensor([[1.0, 2.0], [3.0, 4.0]], **ON)
     assert F.sum(t).tolist() == [10.0] and F.sum(t).layout == Layout.parse("(1):(1)")
     assert F.mean(t).tolist() == [2.5]
@@ -189,7 +191,7 @@ def test_sum_and_mean(make):
 
 
 @pytest.mark.rule("N-55")
-def test_sum_and_mean_need_flat_tensors(make):
+def test_sum_and_mean_need_flat_tensors(make: Callable[..., Any]) -> None:
     for summary in (F.sum, F.mean):
         for wrong in ("():()", "(2,(1,1)):(1,(2,2))"):
             with pytest.raises(ValueError, match="flat tensor"):
@@ -203,7 +205,7 @@ def test_sum_and_mean_need_flat_tensors(make):
 
 
 @pytest.mark.rule("N-56")
-def test_item_and_to_list(make):
+def test_item_and_to_list(make: Callable[..., Any]) -> None:
     assert F.item(make([3.0], "():()")) == 3.0
     assert F.item(make([3.0], "(1,1):(5,9)")) == 3.0
     shifted = Tensor(make([0.0, 1.0, 2.0, 3.0, 4.0]).carrier, 1, Layout.parse("(2,2):(2,1)"))
@@ -215,4 +217,3 @@ def test_item_and_to_list(make):
     shifted.carrier.release()
     with pytest.raises(RuntimeError, match="released"):
         F.to_list(shifted)
-    assert sw.friendly is F

@@ -1,15 +1,18 @@
 """Initial values of parameters."""
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from strideweave import DType, Parameter
-from strideweave.nn import init
+from strideweave import DType, Parameter, nn
+
+init: Any = nn.init  # called with wrong arguments too
 
 
 @pytest.mark.rule("N-31", "Z-23")
-def test_kaiming_uniform_draws_in_logical_order(make):
+def test_kaiming_uniform_draws_in_logical_order(make: Callable[..., Any]) -> None:
     weight = Parameter(make([0.0] * 4, "(2,2):(2,1)"))
     init.kaiming_uniform_(weight, 2, rng=random.Random(0))
     assert weight[0, 0] == pytest.approx(0.4870860536043755, abs=1e-7)
@@ -18,7 +21,7 @@ def test_kaiming_uniform_draws_in_logical_order(make):
 
 
 @pytest.mark.rule("N-31")
-def test_kaiming_uniform_refuses_what_it_cannot_fill(make):
+def test_kaiming_uniform_refuses_what_it_cannot_fill(make: Callable[..., Any]) -> None:
     rng = random.Random(0)
     weight = Parameter(make([0.0, 0.0]))
     for fan_in in (0, -1):
@@ -34,7 +37,7 @@ def test_kaiming_uniform_refuses_what_it_cannot_fill(make):
 
 
 @pytest.mark.rule("N-31", "G-5")
-def test_fill_writes_each_slot_in_one_step_and_leaves_holes(make):
+def test_fill_writes_each_slot_in_one_step_and_leaves_holes(make: Callable[..., Any]) -> None:
     holes = Parameter(make([1.0] * 5, "(2,2):(1,3)"))
     init.fill_(holes, 2.0)
     assert [holes.carrier[slot] for slot in range(5)] == [2.0, 2.0, 1.0, 2.0, 2.0]

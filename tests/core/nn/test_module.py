@@ -1,26 +1,32 @@
 """Modules: registration, traversal and paths."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from strideweave import Module, Parameter
+import strideweave as sw
+from strideweave import Parameter
+
+Module: Any = sw.Module  # its attributes are not declared
 
 
-class Leaf(Module):
-    def forward(self, value, *, factor=1):
+class Leaf(sw.Module):
+    def forward(self, value: int, *, factor: int = 1) -> int:
         return value * factor
 
 
 @pytest.fixture
-def new(make):
+def new(make: Callable[..., Any]) -> Callable[..., Parameter]:
     return lambda name=None: Parameter(make([1.0]), name=name)
 
 
-def paths(module):
+def paths(module: sw.Module) -> list[str]:
     return [path for path, _ in module.get_named_parameters()]
 
 
 @pytest.mark.rule("N-21")
-def test_module_names_are_checked():
+def test_module_names_are_checked() -> None:
     module = Module(name="encoder")
     assert module.name == "encoder"
     for name, kind, message in (
@@ -37,7 +43,7 @@ def test_module_names_are_checked():
 
 
 @pytest.mark.rule("N-22", "N-24", "Z-20")
-def test_paths_use_own_names_before_attribute_names(new):
+def test_paths_use_own_names_before_attribute_names(new: Callable[..., Any]) -> None:
     root = Module(name="root")
     root.kernel_attribute = new("kernel")
     root.child = Module(name="encoder")
@@ -47,7 +53,7 @@ def test_paths_use_own_names_before_attribute_names(new):
 
 
 @pytest.mark.rule("N-22", "N-24", "Z-21")
-def test_shared_parameter_has_its_first_path(new):
+def test_shared_parameter_has_its_first_path(new: Callable[..., Any]) -> None:
     root = Module()
     root.a = root.b = new()
     assert paths(root) == ["a"]
@@ -58,7 +64,9 @@ def test_shared_parameter_has_its_first_path(new):
 
 
 @pytest.mark.rule("N-22", "Z-22")
-def test_reassignment_changes_the_registration(new, make):
+def test_reassignment_changes_the_registration(
+    new: Callable[..., Any], make: Callable[..., Any]
+) -> None:
     root = Module()
     root.x = new()
     assert paths(root) == ["x"] and root.modules() == (root,)
@@ -69,7 +77,7 @@ def test_reassignment_changes_the_registration(new, make):
 
 
 @pytest.mark.rule("N-22")
-def test_order_is_insertion_order_and_reassignment_keeps_its_place(new):
+def test_order_is_insertion_order_and_reassignment_keeps_its_place(new: Callable[..., Any]) -> None:
     root = Module()
     root.a, root.b = new(), new()
     root.a = new()
@@ -80,9 +88,9 @@ def test_order_is_insertion_order_and_reassignment_keeps_its_place(new):
 
 
 @pytest.mark.rule("N-22")
-def test_private_and_early_attributes_are_plain(new):
-    class Early(Module):
-        def __init__(self, parameter):
+def test_private_and_early_attributes_are_plain(new: Callable[..., Any]) -> None:
+    class Early(sw.Module):
+        def __init__(self, parameter: Parameter) -> None:
             self.early = parameter
             super().__init__(name="early")
             self._private = parameter
@@ -92,14 +100,14 @@ def test_private_and_early_attributes_are_plain(new):
 
 
 @pytest.mark.rule("N-23")
-def test_calling_runs_forward():
+def test_calling_runs_forward() -> None:
     assert Leaf()(3, factor=2) == 6
     with pytest.raises(NotImplementedError, match="forward"):
         Module()(3)
 
 
 @pytest.mark.rule("N-24")
-def test_modules_are_depth_first_once_and_survive_cycles(new):
+def test_modules_are_depth_first_once_and_survive_cycles(new: Callable[..., Any]) -> None:
     root, left, right, shared = Module(), Module(), Module(), Module()
     root.left, root.right = left, right
     left.shared, right.shared = shared, shared
@@ -112,7 +120,7 @@ def test_modules_are_depth_first_once_and_survive_cycles(new):
 
 
 @pytest.mark.rule("N-24")
-def test_deep_trees_do_not_recurse():
+def test_deep_trees_do_not_recurse() -> None:
     root = module = Module()
     for _ in range(5000):
         module.next = Module()

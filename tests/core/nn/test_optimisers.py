@@ -1,7 +1,9 @@
 """SGD and Adam: arithmetic, layouts, atomicity and arguments."""
 
 import math
-import struct
+from array import array
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -10,19 +12,21 @@ from strideweave import DType, Parameter
 from strideweave.nn import SGD, Adam
 
 
-def binary32(value):
-    return struct.unpack("f", struct.pack("f", value))[0]
+def binary32(value: float) -> float:
+    return array("f", [value])[0]
 
 
 @pytest.mark.rule("N-38", "Z-28")
-def test_sgd_rounds_once(parameter):
+def test_sgd_rounds_once(parameter: Callable[..., Any]) -> None:
     p = parameter([1.0], [0.3])
     SGD([p], lr=0.1).step()
     assert p.item() == 0.9700000286102295
 
 
 @pytest.mark.rule("N-38")
-def test_sgd_skips_parameters_without_a_gradient_and_counts_repeats_once(parameter, make):
+def test_sgd_skips_parameters_without_a_gradient_and_counts_repeats_once(
+    parameter: Callable[..., Any], make: Callable[..., Any]
+) -> None:
     p, q = parameter([1.0], [1.0]), parameter([1.0])
     optimiser = SGD(iter([p, q, p]), 0.5)
     optimiser.step()
@@ -38,7 +42,9 @@ def test_sgd_skips_parameters_without_a_gradient_and_counts_repeats_once(paramet
 
 @pytest.mark.rule("N-38", "N-39")
 @pytest.mark.parametrize("optimiser", [SGD, Adam])
-def test_arguments_of_every_optimiser(parameter, make, optimiser):
+def test_arguments_of_every_optimiser(
+    parameter: Callable[..., Any], make: Callable[..., Any], optimiser: Any
+) -> None:
     p = parameter([1.0])
     for parameters, lr, kind, message in (
         (3, 0.1, TypeError, "iterable of Parameters"),
@@ -60,7 +66,7 @@ def test_arguments_of_every_optimiser(parameter, make, optimiser):
 
 
 @pytest.mark.rule("N-39", "Z-32")
-def test_adam_worked_example(make):
+def test_adam_worked_example(make: Callable[..., Any]) -> None:
     p = Parameter(make([1.0]))
     optimiser = Adam([p], lr=0.1)
     seen = []
@@ -72,7 +78,7 @@ def test_adam_worked_example(make):
 
 
 @pytest.mark.rule("N-39")
-def test_adam_follows_its_formula_line_by_line(make):
+def test_adam_follows_its_formula_line_by_line(make: Callable[..., Any]) -> None:
     lr, b1, b2, eps, decay = 0.01, 0.8, 0.95, 1e-6, 0.1
     p = Parameter(make([1.0, -2.0]))
     optimiser = Adam([p], lr, betas=(b1, b2), eps=eps, weight_decay=decay)
@@ -92,7 +98,7 @@ def test_adam_follows_its_formula_line_by_line(make):
 
 
 @pytest.mark.rule("N-39")
-def test_adam_ages_only_parameters_with_a_gradient(make):
+def test_adam_ages_only_parameters_with_a_gradient(make: Callable[..., Any]) -> None:
     p, q = Parameter(make([1.0])), Parameter(make([1.0]))
     optimiser = Adam([p, q], lr=0.1)
     p.grad = make([0.5])
@@ -104,7 +110,7 @@ def test_adam_ages_only_parameters_with_a_gradient(make):
 
 
 @pytest.mark.rule("N-39")
-def test_adam_settings(parameter):
+def test_adam_settings(parameter: Callable[..., Any]) -> None:
     p = parameter([1.0])
     for settings, kind in (
         ({"betas": (1.0, 0.9)}, ValueError),
@@ -122,12 +128,13 @@ def test_adam_settings(parameter):
     ):
         with pytest.raises(kind, match=next(iter(settings))):
             Adam([p], **settings)
+    wrongly_called: Any = Adam
     with pytest.raises(TypeError):
-        Adam([p], 0.1, (0.9, 0.999))
+        wrongly_called([p], 0.1, (0.9, 0.999))
 
 
 @pytest.mark.rule("N-40", "G-5")
-def test_step_goes_through_any_layout_and_leaves_holes(make):
+def test_step_goes_through_any_layout_and_leaves_holes(make: Callable[..., Any]) -> None:
     p = Parameter(make([1.0, 2.0, 50.0, 3.0, 4.0], "(2,2):(3,1)"))
     p.grad = make([1.0, 10.0, 100.0, 1000.0], "(2,2):(1,2)")
     SGD([p], 1.0).step()
@@ -137,7 +144,9 @@ def test_step_goes_through_any_layout_and_leaves_holes(make):
 
 @pytest.mark.rule("N-40", "G-5")
 @pytest.mark.parametrize("optimiser", [SGD, Adam])
-def test_broadcast_parameter_updates_each_slot_once(make, optimiser):
+def test_broadcast_parameter_updates_each_slot_once(
+    make: Callable[..., Any], optimiser: Any
+) -> None:
     b, twin = Parameter(make([1.0, 2.0], "(4,2):(0,1)")), Parameter(make([1.0, 2.0]))
     (b * 2.0).backward(make([float(k) for k in range(8)], "(4,2):(1,4)"))
     twin.grad = make([12.0, 44.0])
@@ -148,13 +157,13 @@ def test_broadcast_parameter_updates_each_slot_once(make, optimiser):
 
 
 @pytest.mark.rule("N-40", "G-3")
-def test_failing_step_changes_no_parameter(make):
+def test_failing_step_changes_no_parameter(make: Callable[..., Any]) -> None:
     gone, spent = Parameter(make([1.0])), make([1.0])
     gone.carrier.release()
     spent.carrier.release()
     frozen = Parameter(make([1.0], mutable=False))
     overlapping = Parameter(make([1.0] * 5, "(4,2):(1,1)"))
-    for bad, gradient, kind, message in (
+    cases: list[tuple[Parameter, Any, type[Exception], str]] = [
         (Parameter(make([1.0])), 3, TypeError, "must be a Float32 Tensor, got int"),
         (Parameter(make([1.0])), make([1], dtype=DType.Int32), TypeError, "got Int32"),
         (Parameter(make([1.0])), make([1.0, 2.0]), ValueError, "its .grad has shape"),
@@ -162,7 +171,8 @@ def test_failing_step_changes_no_parameter(make):
         (gone, make([1.0]), RuntimeError, "its ArrayCarrier carrier is released"),
         (frozen, make([1.0]), RuntimeError, "not mutable"),
         (overlapping, make([1.0] * 8, "(4,2):(1,4)"), ValueError, "injective"),
-    ):
+    ]
+    for bad, gradient, kind, message in cases:
         good = Parameter(make([1.0]))
         good.grad, bad.grad = make([1.0]), gradient
         with pytest.raises(kind, match=message):
@@ -171,7 +181,7 @@ def test_failing_step_changes_no_parameter(make):
 
 
 @pytest.mark.rule("N-38", "A-24")
-def test_step_records_no_graph_and_makes_earlier_graphs_stale(make):
+def test_step_records_no_graph_and_makes_earlier_graphs_stale(make: Callable[..., Any]) -> None:
     p = Parameter(make([1.0]))
     (p * 2.0).backward()
     stale = p * 2.0
@@ -182,7 +192,7 @@ def test_step_records_no_graph_and_makes_earlier_graphs_stale(make):
 
 
 @pytest.mark.rule("N-38")
-def test_parameters_of_other_dtypes_are_left_alone(make):
+def test_parameters_of_other_dtypes_are_left_alone(make: Callable[..., Any]) -> None:
     integers = Parameter(make([1], dtype=DType.Int32))
     SGD([integers], 0.1).step()
     assert integers.item() == 1
@@ -190,7 +200,7 @@ def test_parameters_of_other_dtypes_are_left_alone(make):
 
 @pytest.mark.rule("N-38", "N-39")
 @pytest.mark.parametrize("optimiser", [SGD, Adam])
-def test_optimisers_descend(make, optimiser):
+def test_optimisers_descend(make: Callable[..., Any], optimiser: Any) -> None:
     p = Parameter(make([1.0, -1.0]))
     target = make([0.25, 0.5])
     steps = optimiser([p], 0.05)

@@ -1,14 +1,20 @@
 """state_dict and load_state_dict."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from strideweave import DType, Layout, Module, Parameter
+import strideweave as sw
+from strideweave import DType, Layout, Parameter
 from strideweave.module import LoadStateResult
 from strideweave.testing import ArrayCarrier
 
+Module: Any = sw.Module  # its attributes are not declared
+
 
 @pytest.fixture
-def module(make):
+def module(make: Callable[..., Any]) -> Any:
     """weight with holes, bias, and an Int32 step."""
     root = Module()
     root.weight = Parameter(make([1.0, 2.0, -1.0, 3.0, 4.0], "(2,2):(1,3)"))
@@ -19,7 +25,7 @@ def module(make):
 
 
 @pytest.mark.rule("N-25")
-def test_state_is_a_detached_canonical_copy(module):
+def test_state_is_a_detached_canonical_copy(module: Any) -> None:
     state = module.state_dict()
     assert list(state) == ["weight", "step", "inner.bias"]
     assert str(state["weight"].layout) == "(2,2):(1,2)"
@@ -34,7 +40,7 @@ def test_state_is_a_detached_canonical_copy(module):
 
 
 @pytest.mark.rule("N-25", "N-26")
-def test_two_parameters_with_one_path_are_refused(make):
+def test_two_parameters_with_one_path_are_refused(make: Callable[..., Any]) -> None:
     root = Module()
     root.a = Parameter(make([1.0]), name="same")
     root.b = Parameter(make([2.0]), name="same")
@@ -45,7 +51,7 @@ def test_two_parameters_with_one_path_are_refused(make):
 
 
 @pytest.mark.rule("N-26")
-def test_loading_writes_in_place(module, make):
+def test_loading_writes_in_place(module: Any, make: Callable[..., Any]) -> None:
     before = {path: p.carrier for path, p in module.get_named_parameters()}
     module.weight.grad = gradient = make([1.0] * 4, "(2,2):(1,2)")
     state = {
@@ -63,7 +69,7 @@ def test_loading_writes_in_place(module, make):
 
 
 @pytest.mark.rule("N-26")
-def test_loading_the_own_state_is_the_identity(module):
+def test_loading_the_own_state_is_the_identity(module: Any) -> None:
     state = module.state_dict()
     module.load_state_dict(state)
     assert {p: t.tolist() for p, t in state.items()} == {
@@ -72,7 +78,7 @@ def test_loading_the_own_state_is_the_identity(module):
 
 
 @pytest.mark.rule("N-26")
-def test_values_may_alias_the_parameters(make):
+def test_values_may_alias_the_parameters(make: Callable[..., Any]) -> None:
     root = Module()
     root.a, root.b = Parameter(make([1.0, 2.0])), Parameter(make([3.0, 4.0]))
     root.load_state_dict({"a": root.b, "b": root.a})
@@ -80,7 +86,7 @@ def test_values_may_alias_the_parameters(make):
 
 
 @pytest.mark.rule("N-26")
-def test_keys_that_do_not_fit(module):
+def test_keys_that_do_not_fit(module: Any) -> None:
     state = module.state_dict()
     del state["weight"]
     state["other"] = state["step"]
@@ -92,7 +98,9 @@ def test_keys_that_do_not_fit(module):
 
 
 @pytest.mark.rule("N-26", "G-3")
-def test_everything_is_checked_before_anything_is_written(module, make):
+def test_everything_is_checked_before_anything_is_written(
+    module: Any, make: Callable[..., Any]
+) -> None:
     released = make([50.0, 60.0])
     released.carrier.release()
     cases = [
@@ -114,7 +122,7 @@ def test_everything_is_checked_before_anything_is_written(module, make):
 
 
 @pytest.mark.rule("N-26", "G-5")
-def test_unwritable_parameters_are_refused(make):
+def test_unwritable_parameters_are_refused(make: Callable[..., Any]) -> None:
     frozen, aliased, gone = Module(), Module(), Module()
     frozen.p = Parameter(make([1.0, 2.0], mutable=False))
     aliased.p = Parameter(make([1.0], "(2):(0)"))
