@@ -1,8 +1,6 @@
 """From a bound call to its plan and results, computed once per distinct signature."""
 
 from collections.abc import Mapping
-from enum import Enum
-from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, final
 
@@ -15,12 +13,8 @@ from strideweave.operation.invocation import (
     bound_call,
     resolved_invocation,
 )
-from strideweave.operation.policy import (
-    INT32_MAX,
-    INT32_MIN,
-    OperandRole,
-    OperationPlan,
-)
+from strideweave.operation.policy import OperandRole, OperationPlan
+from strideweave.operation.policy.weak_scalar import weak_scalar_branch
 from strideweave.operation.schema import NON_DIFFERENTIABLE, OperandKind, OperationSchema
 from strideweave.tensor.tensor import Tensor, tensor_over
 
@@ -120,27 +114,6 @@ def _is_same(source: object, aligned: object) -> bool:
     return source is aligned
 
 
-class _WeakBranch(Enum):
-    """All that resolution may learn from the value of a weak scalar."""
-
-    FLOAT = "float"
-    NATURAL_INT32 = "integer in [0, 2**31-1]"
-    NEGATIVE_INT32 = "negative Int32 integer"
-    WIDE_INTEGER = "integer outside Int32"
-
-    # Enum hashes by name through Python code; members are unique, so identity serves.
-    __hash__ = object.__hash__
-
-
-def _weak_branch(value: object) -> _WeakBranch:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        return _WeakBranch.FLOAT
-    integer = int(value)
-    if 0 <= integer <= INT32_MAX:
-        return _WeakBranch.NATURAL_INT32
-    return _WeakBranch.NEGATIVE_INT32 if INT32_MIN <= integer < 0 else _WeakBranch.WIDE_INTEGER
-
-
 def resolve(
     definition: "OperationDefinition",
     schema: OperationSchema,
@@ -203,7 +176,7 @@ def _signature(
             parts.append(value._dtype)
             parts.append(value._layout)
         elif kind is OperandKind.WEAK_SCALAR:
-            parts.append(_weak_branch(value))
+            parts.append(weak_scalar_branch(value))
         else:
             parts.append(value)
     if options:
