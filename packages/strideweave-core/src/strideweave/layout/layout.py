@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias, final, overload
 
@@ -57,6 +58,7 @@ class Layout(IndexMap):
         "_broadcast_aliasing",
         "_hash",
         "_injective",
+        "_known_modes",
         "cosize",
         "leaf_extents",
         "leaf_strides",
@@ -73,6 +75,7 @@ class Layout(IndexMap):
     leaf_strides: tuple[int, ...]
     _hash: int
     _injective: bool | None
+    _known_modes: Modes | None
     _broadcast_aliasing: bool | None
 
     def __new__(cls, shape: Shape, stride: Stride) -> Layout:
@@ -106,19 +109,28 @@ class Layout(IndexMap):
         seal(layout, "leaf_strides", strides)
         seal(layout, "_hash", hash((shape._hash, stride._hash)))
         seal(layout, "_injective", None)
+        seal(layout, "_known_modes", None)
         seal(layout, "_broadcast_aliasing", None)
         return layout
 
-    @classmethod
-    def _from_modes(cls, parts: Modes) -> Layout:
-        return cls._of(
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def _from_modes(parts: Modes) -> Layout:
+        """Build from modes; equal modes give the identical layout while it is remembered."""
+        layout = Layout._of(
             Shape._from_hierarchy(modes.extents(parts)),
             Stride._from_hierarchy(modes.strides(parts)),
         )
+        seal(layout, "_known_modes", parts)
+        return layout
 
     @property
     def _modes(self) -> Modes:
-        return modes.pair(self.shape.top_level, self.stride.top_level)
+        known = self._known_modes
+        if known is None:
+            known = modes.pair(self.shape.top_level, self.stride.top_level)
+            seal(self, "_known_modes", known)
+        return known
 
     @property
     def _leaves(self) -> list[Leaf]:
@@ -126,8 +138,6 @@ class Layout(IndexMap):
             Leaf(extent, stride)
             for extent, stride in zip(self.leaf_extents, self.leaf_strides, strict=True)
         ]
-
-    # Construction
 
     @staticmethod
     def empty() -> Layout:
@@ -203,8 +213,6 @@ class Layout(IndexMap):
             return NotImplemented
         return Layout.concat(self, other)
 
-    # Members
-
     @property
     def codomain_size(self) -> int:
         """The same as `cosize`."""
@@ -268,9 +276,11 @@ class Layout(IndexMap):
             >>> Layout.parse("(3,2):(2,3)").is_injective, Layout.parse("(4,2):(1,1)").is_injective
             (True, False)
         """
-        if self._injective is None:
-            seal(self, "_injective", injectivity.is_injective(self._leaves))
-        return bool(self._injective)
+        known = self._injective
+        if known is None:
+            known = injectivity.is_injective(self._leaves)
+            seal(self, "_injective", known)
+        return known
 
     @property
     def is_compact(self) -> bool:
@@ -280,11 +290,12 @@ class Layout(IndexMap):
     @property
     def has_broadcast_aliasing_only(self) -> bool:
         """Whether the layout is not injective, but would be without its stride-zero leaves."""
-        if self._broadcast_aliasing is None:
+        known = self._broadcast_aliasing
+        if known is None:
             distinct = [leaf for leaf in self._leaves if leaf.stride]
-            aliasing = not self.is_injective and injectivity.is_injective(distinct)
-            seal(self, "_broadcast_aliasing", aliasing)
-        return bool(self._broadcast_aliasing)
+            known = not self.is_injective and injectivity.is_injective(distinct)
+            seal(self, "_broadcast_aliasing", known)
+        return known
 
     def uniform_preimage_extent(self, target_shape: Shape) -> int | None:
         """How many coordinates share each index of `[0, target_shape.size)`, if all alike.
@@ -311,8 +322,6 @@ class Layout(IndexMap):
         if prod(leaf.extent for leaf in distinct) != target_shape.size:
             return None
         return prod(leaf.extent for leaf in self._leaves if not leaf.stride)
-
-    # Indexing
 
     def index(self, key: object) -> int:
         """The index of one coordinate.
@@ -365,13 +374,14 @@ class Layout(IndexMap):
         return len(self.shape.top_level)
 
     def __getitem__(self, key: int | slice) -> Layout:
-        return Layout._of(self.shape[key], self.stride[key])
+        parts = self._modes
+        if isinstance(key, slice):
+            return Layout._from_modes(parts[key])
+        return Layout._from_modes(modes.sublayout(parts[key]))
 
     def __iter__(self) -> Iterator[Layout]:
         for position in range(len(self)):
             yield self[position]
-
-    # Structural operations
 
     @staticmethod
     def extract_profile(layout: Layout, profile: Tree | None = None) -> list[Layout]:
@@ -485,8 +495,7 @@ class Layout(IndexMap):
             raise ValueError(
                 f"Layout broadcast needs the same shape profile: {self.shape!r} against {target!r}"
             )
-        widened = structure.widen(self._modes, target.leaves)
-        return Layout._of(target, Stride._from_hierarchy(modes.strides(widened)))
+        return Layout._from_modes(structure.widen(self._modes, target.leaves))
 
     @staticmethod
     def coalesce(layout: Layout) -> Layout:
@@ -514,8 +523,6 @@ class Layout(IndexMap):
         """The layout of all leaves, and the recipe of the hierarchy they came from."""
         flat = modes.leaves(_modes_of(layout, "layout"))
         return Layout._from_modes(flat), layout.profile
-
-    # Composition and tiling
 
     @staticmethod
     def choose(A: Layout, d: int) -> Layout:
@@ -693,8 +700,6 @@ class Layout(IndexMap):
         """
         return Layout._from_modes(division.zipped_divide(_modes_of(A, "A"), _tiles_of(B, "B")))
 
-    # Index map hooks
-
     def _is_identity(self) -> bool:
         if self.cosize != self.size:
             return False
@@ -713,16 +718,14 @@ class Layout(IndexMap):
     def _structural_injectivity(self) -> bool | None:
         return injectivity.structural_injectivity(self._leaves)
 
-    # Value semantics
-
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         return (
             isinstance(other, Layout)
             and self._hash == other._hash
-            and self.shape == other.shape
-            and self.stride == other.stride
+            and self.shape.top_level == other.shape.top_level
+            and self.stride.top_level == other.stride.top_level
         )
 
     def __hash__(self) -> int:
