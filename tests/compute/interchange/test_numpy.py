@@ -3,13 +3,13 @@
 import gc
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import pytest
 
 import strideweave as sw
-from strideweave import CPU, Carrier, DType, Generic, Layout, Tensor
+from strideweave import CPU, Carrier, DType, Generic, Layout, Shape, Stride, Tensor
 
 
 class FreeCarrier(Carrier):
@@ -25,16 +25,18 @@ class FreeCarrier(Carrier):
     def dtype(self) -> DType:
         return self.stored
 
-    def get_value(self, index: int) -> Any:
+    def get_value(self, index: SupportsIndex) -> Any:
         return self.cells[index]
 
 
-def cpu(layout: str, offset: int = 0, dtype: DType = DType.Float32, **options: bool) -> Tensor:
+def cpu(
+    layout: str, offset: int = 0, dtype: DType = DType.Float32, *, mutable: bool = True
+) -> Tensor:
     """Build a CPU Tensor in which every slot holds its own number."""
     placement = Layout.parse(layout)
     slots = range(offset + placement.cosize)
     values = [bool(slot % 2) if dtype is DType.Bool else slot for slot in slots]
-    return Tensor(CPU(0, dtype=dtype).new_like(values, **options), offset, placement)
+    return Tensor(CPU(0, dtype=dtype).new_like(values, mutable=mutable), offset, placement)
 
 
 def generic(layout: str, values: list[Any], dtype: DType = DType.Float32) -> Tensor:
@@ -200,11 +202,13 @@ def test_asarray_converts_other_carriers() -> None:
 @pytest.mark.rule("M-50", "T-8")
 def test_numpy_operators_leave_the_decision_to_the_tensor() -> None:
     tensor = cpu("2:1")
+    scalar: Any = np.float32(1.5)  # numpy's stubs know no other operand
+    integer: Any = np.int32(2)
     assert Tensor.__array_ufunc__ is None
-    total = np.float32(1.5) + tensor
+    total = scalar + tensor
     assert type(total) is Tensor and total.tolist() == [1.5, 2.5]
     assert total.autograd_ctx is not None
-    product = np.int32(2) * tensor
+    product = integer * tensor
     assert type(product) is Tensor and product.tolist() == [0.0, 2.0]
     with pytest.raises(TypeError, match="rhs must be a Tensor"):
         np.array([1.0, 2.0], dtype=np.float32) + tensor
@@ -364,3 +368,30 @@ def test_bulk_write_from_numpy_arrays() -> None:
         tensor[...] = np.zeros(12)
     with pytest.raises(ValueError, match="buffer of shape"):
         tensor[...] = np.zeros((2, 6), dtype=np.float32)
+
+
+@pytest.mark.rule("60/E-28")
+def test_worked_example_of_a_shared_array() -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    tensor = sw.from_numpy(array)
+    tensor[1, 2] = 9.0
+    assert array[1, 2] == 9.0
+    assert tensor.layout == Layout(Shape([2, 3]), Stride([3, 1]))
+    assert np.shares_memory(tensor.numpy(), array)
+
+
+@pytest.mark.rule("60/E-29")
+def test_worked_example_of_refused_arrays() -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    with pytest.raises(ValueError, match="ascontiguousarray"):
+        sw.from_numpy(array[:, ::-1])
+    with pytest.raises(TypeError, match="astype"):
+        sw.from_numpy(array.astype(np.float64))
+
+
+@pytest.mark.rule("60/E-30")
+def test_worked_example_of_a_carrier_without_a_buffer() -> None:
+    tensor = generic("1:1", [1.0])
+    with pytest.raises(BufferError):
+        tensor.numpy()
+    assert np.asarray(tensor).tolist() == [1.0]

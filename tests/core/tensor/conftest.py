@@ -1,7 +1,7 @@
 """Tensors on the array carrier, written as CuTe layouts."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import pytest
 
@@ -92,10 +92,10 @@ class FreeCarrier(Carrier):
     def dtype(self) -> DType:
         return self.stored
 
-    def get_value(self, index: int) -> Any:
+    def get_value(self, index: SupportsIndex) -> Any:
         return self.cells[index]
 
-    def set_value(self, index: int, value: Any) -> None:
+    def set_value(self, index: SupportsIndex, value: Any) -> None:
         self.cells[index] = value
 
     def _is_mutable(self) -> bool:

@@ -11,7 +11,7 @@ from strideweave import Carrier, DType, Layout, Tensor
 from strideweave.testing import ArrayCarrier
 
 Build = Callable[[list[Any], DType], Carrier]
-ZEROS = {DType.Float32: 0.0, DType.Int32: 0, DType.Bool: False}
+ZEROS: dict[DType, float] = {DType.Float32: 0.0, DType.Int32: 0, DType.Bool: False}
 
 pytestmark = pytest.mark.usefixtures("host_library")
 

@@ -208,7 +208,7 @@ def test_a_tensor_is_no_collection_and_has_no_truth_value(ramp: Callable[..., Te
     with pytest.raises(TypeError, match=r"item\(\)"):
         bool(tensor)
     with pytest.raises(TypeError, match="not iterable"):
-        iter(tensor)  # type: ignore[call-overload]
+        iter(tensor)
     with pytest.raises(TypeError):
         1.0 in tensor  # type: ignore[operator]  # noqa: B015
 

@@ -23,6 +23,7 @@ class Counting(Carrier):
 
     cells: "array[Any]"
     slot_calls: int
+    buffers: list[tuple[type, str, int, bool]]
 
 
 def _count(carrier: Counting, slot: int) -> float:
@@ -37,14 +38,16 @@ def _store(carrier: Counting, slot: int, value: float) -> None:
 
 
 def _allocate(carrier: Counting, slots: int) -> None:
-    carrier.cells, carrier.slot_calls = array("f", [0.0] * slots), 0
+    carrier.cells, carrier.slot_calls, carrier.buffers = array("f", [0.0] * slots), 0, []
 
 
 def _read_span(carrier: Counting, start: int, out: memoryview) -> None:
+    carrier.buffers.append((type(out), out.format, out.ndim, out.c_contiguous))
     out[:] = memoryview(carrier.cells)[start : start + len(out)]
 
 
 def _write_span(carrier: Counting, start: int, values: memoryview) -> None:
+    carrier.buffers.append((type(values), values.format, values.ndim, values.c_contiguous))
     memoryview(carrier.cells)[start : start + len(values)] = values
 
 
@@ -107,12 +110,14 @@ def test_all_values_are_written_through_one_span(layout: str) -> None:
     assert slot_calls(tensor) == 0 and tensor.version == 0
 
 
-@pytest.mark.rule("C-41", "C-84", "T-47")
+@pytest.mark.rule("C-41", "C-84", "S-10", "T-47")
 @pytest.mark.usefixtures("host_library")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_bulk_write_between_spans_uses_no_single_slot(layout: str) -> None:
     tensor, source = counting(layout), counting(layout, 5)
     tensor[...] = source
+    assert isinstance(tensor.carrier, Counting)
+    assert set(tensor.carrier.buffers) == {(memoryview, "f", 1, True)}
     assert slot_calls(tensor) == slot_calls(source) == 0
     assert tensor.version == 1
     assert logical_values(tensor) == logical_values(source)

@@ -159,7 +159,7 @@ def test_equality_stays_identity_and_augmented_assignment_rebinds(
 ) -> None:
     tensor = ramp("2:1")
     before = tensor
-    assert (tensor == 1.0) is False and (tensor != tensor) is False
+    assert (tensor == ramp("2:1")) is False and (tensor != tensor) is False
     tensor += 1.0
     assert tensor is not before and read(before) == [0.0, 1.0] and read(tensor) == [1.0, 2.0]
 

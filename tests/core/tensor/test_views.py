@@ -75,22 +75,24 @@ def test_a_view_made_without_recording_is_a_leaf(ramp: Ramp, name: str) -> None:
 
 @pytest.mark.rule("T-23")
 @pytest.mark.parametrize(
-    "call",
+    ("function", "arguments"),
     [
-        lambda: sw.rearrange(3, 4, 5),
-        lambda: sw.rearrange(3, "a b -> b a"),
-        lambda: sw.permute([1.0], "x"),
-        lambda: sw.reshape(None, 3),
-        lambda: sw.as_strided(3, 4, 5),
-        lambda: sw.broadcast_to(3, 4),
-        lambda: sw.broadcast_in_dim(3, 4, 5),
-        lambda: sw.unsqueeze(3, "x"),
-        lambda: sw.squeeze(3, None),
+        (sw.rearrange, (3, 4, 5)),
+        (sw.rearrange, (3, "a b -> b a")),
+        (sw.permute, ([1.0], "x")),
+        (sw.reshape, (None, 3)),
+        (sw.as_strided, (3, 4, 5)),
+        (sw.broadcast_to, (3, 4)),
+        (sw.broadcast_in_dim, (3, 4, 5)),
+        (sw.unsqueeze, (3, "x")),
+        (sw.squeeze, (3, None)),
     ],
 )
-def test_the_tensor_is_checked_first(call: Callable[[], Tensor]) -> None:
+def test_the_tensor_is_checked_first(
+    function: Callable[..., Tensor], arguments: tuple[object, ...]
+) -> None:
     with pytest.raises(TypeError, match="tensor must be a Tensor"):
-        call()
+        function(*arguments)
 
 
 @pytest.mark.rule("T-21", "T-23")

@@ -127,7 +127,7 @@ def test_as_strided_values() -> None:
     [
         (
             C,
-            lambda t: sw.rearrange(t, "a b -> b a", Tree(1, 1)),
+            lambda t: sw.rearrange(t, "a b -> b a", Tree(1, 1)),  # type: ignore[call-overload]
             TypeError,
             "do not accept an explicit selection",
         ),

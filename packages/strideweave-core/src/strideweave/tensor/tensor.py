@@ -1,5 +1,6 @@
 """The Tensor: one carrier, a physical offset and a placement layout."""
 
+from numbers import Real
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -26,6 +27,7 @@ else:
     constants = LateModule("strideweave.tensor.constants")
     interchange = LateModule("strideweave.tensor.interchange")
 
+Number: TypeAlias = Real | float
 VersionToken: TypeAlias = tuple[tuple[Carrier, int], ...]
 
 _FLOAT32 = DType.Float32
@@ -309,34 +311,34 @@ class Tensor:
             raise TypeError(access.key_message(key))
         self._carrier[self._offset + self._layout.index(key)] = value
 
-    def __add__(self, other: "Tensor | float") -> "Tensor":
+    def __add__(self, other: "Tensor | Number") -> "Tensor":
         return functional.add(self, constants.operand(other, self))
 
-    def __radd__(self, other: float) -> "Tensor":
+    def __radd__(self, other: Number) -> "Tensor":
         return functional.add(constants.operand(other, self), self)
 
-    def __sub__(self, other: "Tensor | float") -> "Tensor":
+    def __sub__(self, other: "Tensor | Number") -> "Tensor":
         return functional.sub(self, constants.operand(other, self))
 
-    def __rsub__(self, other: float) -> "Tensor":
+    def __rsub__(self, other: Number) -> "Tensor":
         return functional.sub(constants.operand(other, self), self)
 
-    def __truediv__(self, other: "Tensor | float") -> "Tensor":
+    def __truediv__(self, other: "Tensor | Number") -> "Tensor":
         return functional.div(self, constants.operand(other, self))
 
-    def __rtruediv__(self, other: float) -> "Tensor":
+    def __rtruediv__(self, other: Number) -> "Tensor":
         return functional.div(constants.operand(other, self), self)
 
-    def __lt__(self, other: "Tensor | float") -> "Tensor":
+    def __lt__(self, other: "Tensor | Number") -> "Tensor":
         return functional.lt(self, constants.operand(other, self))
 
-    def __le__(self, other: "Tensor | float") -> "Tensor":
+    def __le__(self, other: "Tensor | Number") -> "Tensor":
         return functional.le(self, constants.operand(other, self))
 
-    def __gt__(self, other: "Tensor | float") -> "Tensor":
+    def __gt__(self, other: "Tensor | Number") -> "Tensor":
         return functional.gt(self, constants.operand(other, self))
 
-    def __ge__(self, other: "Tensor | float") -> "Tensor":
+    def __ge__(self, other: "Tensor | Number") -> "Tensor":
         return functional.ge(self, constants.operand(other, self))
 
     def __matmul__(self, other: "Tensor") -> "Tensor":
@@ -347,16 +349,16 @@ class Tensor:
     def __neg__(self) -> "Tensor":
         return functional.neg(self)
 
-    def __mul__(self, other: "Tensor | float") -> "Tensor":
+    def __mul__(self, other: "Tensor | Number") -> "Tensor":
         return functional.mul(self, other)
 
-    def __rmul__(self, other: float) -> "Tensor":
+    def __rmul__(self, other: Number) -> "Tensor":
         return functional.mul(other, self)
 
-    def __pow__(self, exponent: "Tensor | float") -> "Tensor":
+    def __pow__(self, exponent: "Tensor | Number") -> "Tensor":
         return functional.pow(self, exponent)
 
-    def __rpow__(self, base: float) -> "Tensor":
+    def __rpow__(self, base: Number) -> "Tensor":
         return functional.pow(base, self)
 
     __iter__ = None  # otherwise __getitem__ would make every Tensor iterable by ordinals
