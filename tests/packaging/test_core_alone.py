@@ -14,10 +14,8 @@ import json, sys
 import strideweave as sw
 from strideweave.testing import ArrayCarrier
 
-carrier = ArrayCarrier(4, dtype=sw.DType.Float32)
-tensor = sw.Tensor(carrier, 0, sw.Layout(sw.Shape(4), sw.Stride(1)))
-tensor.write([1.0, 2.0, 3.0, 4.0])
-total = sw.reduce_sum(sw.add(tensor, 1.0), 0)
+tensor = sw.friendly.tensor([1.0, 2.0, 3.0, 4.0], carrier=ArrayCarrier)
+total = sw.reduce_sum(sw.add(tensor, 1.0), "a -> 1")
 print(json.dumps([total[0], "numpy" in sys.modules]))
 """
 

@@ -17,10 +17,11 @@ class Environment(Protocol):
 
 REPORT = """
 import json
+import numpy
 import strideweave as sw
 from strideweave.carriers import carrier_names, load_carrier
 
-total = sw.reduce_sum(sw.from_numpy(__import__("numpy").ones(4, "float32")), 0)
+total = sw.reduce_sum(sw.from_numpy(numpy.ones(4, "float32")), "a -> 1")
 print(json.dumps({
     "names": [sw.CPU.__name__, sw.Generic.__name__, sw.TileSet.__name__],
     "advertised": carrier_names(),

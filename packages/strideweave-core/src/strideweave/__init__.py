@@ -140,6 +140,7 @@ from strideweave.module import (
 from strideweave.operation import (
     NON_DIFFERENTIABLE,
     REQUIRED,
+    DispatchExplanation,
     OperandKind,
     OperandSpec,
     Operation,
@@ -149,6 +150,7 @@ from strideweave.operation import (
     ProviderContractError,
     ResultSpec,
     define_operation,
+    explain,
 )
 from strideweave.tensor import (
     Tensor,
@@ -169,6 +171,8 @@ __all__ = [
     "DType",
     "DTypeCategory",
     "DependentCarrier",
+    "DispatchExplanation",
+    "DispatchExplanation",
     "IndexMap",
     "KernelExecutionInterface",
     "KernelPack",
@@ -229,6 +233,8 @@ __all__ = [
     "erf",
     "exp",
     "exp2",
+    "explain",
+    "explain",
     "flip",
     "floor",
     "from_numpy",

@@ -133,6 +133,8 @@ class _Uninitialized:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # introspection of this object, not use of the carrier
+            raise AttributeError(name)
         raise uninitialized_error()
 
 
