@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from strideweave.operation.definition import operation_definitions as operation_definitions
     from strideweave.operation.dispatch import bind_kernel as bind_kernel
     from strideweave.operation.dispatch import bind_view as bind_view
-    from strideweave.operation.explain import DispatchExplanation as DispatchExplanation
-    from strideweave.operation.explain import explain as explain
+    from strideweave.operation.explanation import DispatchExplanation as DispatchExplanation
+    from strideweave.operation.explanation import explain as explain
     from strideweave.operation.grad_mode import is_grad_enabled as is_grad_enabled
     from strideweave.operation.grad_mode import no_grad as no_grad
     from strideweave.operation.grad_mode import set_grad_enabled as set_grad_enabled
@@ -40,7 +40,7 @@ else:
             "operation_definitions",
         ),
         "dispatch": ("bind_kernel", "bind_view"),
-        "explain": ("DispatchExplanation", "explain"),
+        "explanation": ("DispatchExplanation", "explain"),
         "grad_mode": ("is_grad_enabled", "no_grad", "set_grad_enabled"),
         "invocation": ("BoundOperationCall", "ResolvedInvocation", "ResultSpec", "VJPContext"),
         "operation": ("Operation",),
