@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 __path__ = extend_path(__path__, __name__)  # editable layers live in other folders
 
 from strideweave._optional import load_optional, present_names
+from strideweave.carriers import operation_policy as operation_policy  # reachable as an attribute
 from strideweave.carriers.base import Carrier
+from strideweave.carriers.closed import CLOSED_CARRIER_MESSAGE, reject_carrier_subclass
 from strideweave.carriers.discovery import carrier_names, load_carrier
 from strideweave.carriers.dtype import (
     BlockScaledDType,
@@ -30,6 +32,7 @@ from strideweave.carriers.operation_capability import (
 )
 
 __all__ = [
+    "CLOSED_CARRIER_MESSAGE",
     "BlockScaledDType",
     "Carrier",
     "CompoundDType",
@@ -49,6 +52,7 @@ __all__ = [
     "WholeExtent",
     "carrier_names",
     "load_carrier",
+    "reject_carrier_subclass",
 ]
 if TYPE_CHECKING:
     from strideweave.carriers.cpu import CPU as CPU  # type: ignore[import-not-found,import-untyped,unused-ignore]
