@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from strideweave.functional import *  # noqa: F403  # every public function
     from strideweave.operation.definition import OperationDefinition as OperationDefinition
     from strideweave.operation.definition import define_operation as define_operation
     from strideweave.operation.definition import operation_definition as operation_definition
@@ -54,12 +55,23 @@ else:
             "OptionSpec",
         ),
     }
-    _MODULES = {name: module for module, names in _HOMES.items() for name in names}
+    _FUNCTIONS = (  # all of strideweave.functional, which builds on this package
+        "abs add argmax argmin as_strided broadcast_in_dim broadcast_to cast ceil clamp cos "
+        "cumsum div elementwise_mul elu eq erf exp exp2 flip floor gather ge gelu gt le "
+        "leaky_relu log log2 log_softmax logical_and logical_not logical_or logical_xor "
+        "logsumexp lt matmul maximum mean minimum mul ne neg permute pow rearrange recip "
+        "reduce_max reduce_min reduce_prod reduce_sum relu rem reshape round rsqrt scatter "
+        "scatter_add select sigmoid sign silu sin softmax softplus sqrt squeeze sub tanh "
+        "unsqueeze "
+    )
+    _MODULES = {
+        name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names
+    } | dict.fromkeys(_FUNCTIONS.split(), "strideweave.functional")
 
     def __getattr__(name):
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        value = getattr(import_module(_MODULES[name]), name)
         globals()[name] = value
         return value
 
