@@ -100,7 +100,7 @@ for _layer in LAYERS:
 @nox.session(requires=["wheels"])
 def integration(session: nox.Session) -> None:
     """Run the tests that need all layers together."""
-    install_wheels(session, list(LAYERS), *TEST_TOOLS)
+    install_wheels(session, list(LAYERS), *TEST_TOOLS, "scikit-learn>=1.3")
     run_pytest(session, "-n2", "tests/integration")
 
 

@@ -12,6 +12,19 @@ from strideweave.testing import ArrayCarrier
 
 
 @pytest.mark.rule("N-30")
+def test_public_names() -> None:
+    assert (
+        sorted(nn.__all__)
+        == (
+            "Adam CrossEntropyLoss ELU Embedding GELU LeakyReLU Linear MSELoss ReLU SGD Sequential SiLU "
+            "Sigmoid Softplus Tanh"
+        ).split()
+    )
+    assert sorted(nn.init.__all__) == ["fill_", "kaiming_uniform_"]
+    assert not hasattr(sw, "Linear")
+
+
+@pytest.mark.rule("N-30")
 def test_every_module_takes_a_name() -> None:
     kinds: list[Any] = [nn.ReLU, nn.Sigmoid, nn.Tanh, nn.MSELoss, nn.CrossEntropyLoss]
     for kind in (nn.Sequential, *kinds):
@@ -23,7 +36,16 @@ def test_every_module_takes_a_name() -> None:
 @pytest.mark.rule("N-33")
 @pytest.mark.parametrize(
     ("module", "function"),
-    [(nn.ReLU, sw.relu), (nn.Sigmoid, sw.sigmoid), (nn.Tanh, sw.tanh)],
+    [
+        (nn.ReLU, sw.relu),
+        (nn.Sigmoid, sw.sigmoid),
+        (nn.Tanh, sw.tanh),
+        (nn.GELU, sw.gelu),
+        (nn.SiLU, sw.silu),
+        (nn.Softplus, sw.softplus),
+        (nn.ELU, sw.elu),
+        (nn.LeakyReLU, sw.leaky_relu),
+    ],
 )
 def test_activations_are_their_functions(
     make: Callable[..., Any], module: Any, function: Any

@@ -21,7 +21,7 @@ def prototype(choice: CarrierChoice, dtype: DType) -> Carrier:
         dtype: What the storage will hold.
 
     Raises:
-        TypeError: It is something else, or the class does not store the dtype.
+        TypeError: It is something else.
         ImportError: It is None and strideweave-compute is not installed.
     """
     if choice is None:

@@ -19,7 +19,7 @@ def full(
     Args:
         *extents: At least one extent, each at least 1.
         value: A number that the dtype accepts.
-        dtype: What to store.
+        dtype: What to store; a carrier that does not store it raises its own error.
         carrier: A Carrier class, an instance to allocate like, or None for CPU.
 
     Returns:
@@ -27,8 +27,7 @@ def full(
 
     Raises:
         ValueError: There is no extent, or one is no positive integer.
-        TypeError: The dtype does not accept the value, the carrier does not store the dtype, or
-            ``carrier`` is something else.
+        TypeError: The dtype does not accept the value, or ``carrier`` is something else.
         OverflowError: The value is too large for the dtype.
         ImportError: ``carrier`` is None and strideweave-compute is not installed.
 
@@ -50,7 +49,7 @@ def zeros(*extents: int, dtype: DType = DType.Float32, carrier: CarrierChoice = 
 
     Args:
         *extents: At least one extent, each at least 1.
-        dtype: What to store.
+        dtype: What to store; a carrier that does not store it raises its own error.
         carrier: A Carrier class, an instance to allocate like, or None for CPU.
 
     Returns:
@@ -58,7 +57,7 @@ def zeros(*extents: int, dtype: DType = DType.Float32, carrier: CarrierChoice = 
 
     Raises:
         ValueError: There is no extent, or one is no positive integer.
-        TypeError: The carrier does not store the dtype, or ``carrier`` is something else.
+        TypeError: ``carrier`` is something else.
         ImportError: ``carrier`` is None and strideweave-compute is not installed.
 
     Examples:
@@ -76,7 +75,7 @@ def ones(*extents: int, dtype: DType = DType.Float32, carrier: CarrierChoice = N
 
     Args:
         *extents: At least one extent, each at least 1.
-        dtype: What to store.
+        dtype: What to store; a carrier that does not store it raises its own error.
         carrier: A Carrier class, an instance to allocate like, or None for CPU.
 
     Returns:
@@ -84,7 +83,7 @@ def ones(*extents: int, dtype: DType = DType.Float32, carrier: CarrierChoice = N
 
     Raises:
         ValueError: There is no extent, or one is no positive integer.
-        TypeError: The carrier does not store the dtype, or ``carrier`` is something else.
+        TypeError: ``carrier`` is something else.
         ImportError: ``carrier`` is None and strideweave-compute is not installed.
 
     Examples:
@@ -102,7 +101,7 @@ def arange(count: int, *, dtype: DType = DType.Float32, carrier: CarrierChoice =
 
     Args:
         count: The number of values, at least 1.
-        dtype: What to store; not Bool.
+        dtype: What to store, not Bool; a carrier that does not store it raises its own error.
         carrier: A Carrier class, an instance to allocate like, or None for CPU.
 
     Returns:
@@ -110,8 +109,7 @@ def arange(count: int, *, dtype: DType = DType.Float32, carrier: CarrierChoice =
 
     Raises:
         ValueError: ``count`` is no positive integer.
-        TypeError: The dtype is Bool, the carrier does not store it, or ``carrier`` is something
-            else.
+        TypeError: The dtype is Bool, or ``carrier`` is something else.
         ImportError: ``carrier`` is None and strideweave-compute is not installed.
 
     Examples:
@@ -140,7 +138,7 @@ def rand(*extents: int, rng: Random | None = None, carrier: CarrierChoice = None
 
     Raises:
         ValueError: There is no extent, or one is no positive integer.
-        TypeError: The carrier does not store Float32, or ``carrier`` is something else.
+        TypeError: ``carrier`` is something else.
         ImportError: ``carrier`` is None and strideweave-compute is not installed.
 
     Examples:
@@ -170,7 +168,7 @@ def randn(*extents: int, rng: Random | None = None, carrier: CarrierChoice = Non
 
     Raises:
         ValueError: There is no extent, or one is no positive integer.
-        TypeError: The carrier does not store Float32, or ``carrier`` is something else.
+        TypeError: ``carrier`` is something else.
         ImportError: ``carrier`` is None and strideweave-compute is not installed.
 
     Examples:

@@ -29,7 +29,7 @@ def tensor(
             values in logical order, first mode fastest.
         layout: Where the values are placed; column-major when None. Coordinates that share a slot
             need equal values.
-        dtype: What to store.
+        dtype: What to store; a carrier that does not store it raises its own error.
         carrier: A Carrier class, an instance to allocate like, or None for CPU.
 
     Returns:
@@ -39,7 +39,7 @@ def tensor(
         ValueError: Nested values are empty or not rectangular, or there are more or fewer values
             than coordinates.
         TypeError: ``layout`` is no Layout, ``values`` is not iterable, a value does not fit the
-            dtype, the carrier does not store it, or ``carrier`` is something else.
+            dtype, or ``carrier`` is something else.
         OverflowError: A value is too large for the dtype.
         ImportError: ``carrier`` is None and strideweave-compute is not installed.
 
