@@ -99,6 +99,8 @@ def test_the_tensor_is_checked_first(
 def test_an_operation_by_hand_checks_its_tensor_too(ramp: Ramp) -> None:
     with pytest.raises(TypeError, match="tensor must be a Tensor, got int"):
         ramp("2:1").carrier.dispatch_op("permute").forward(3, 0)
+    with pytest.raises(TypeError, match="tensor must be a Tensor"):
+        ramp("2:1").carrier.dispatch_op("permute").forward()
 
 
 @pytest.mark.rule("T-26", "O-42")

@@ -136,12 +136,12 @@ def numpy_array(tensor: Tensor, dtype: Any, copy: bool | None) -> Any:
                 f"a {view.dtype} Tensor cannot be shown as {numpy.dtype(dtype)} without a copy"
             )
         return view.astype(dtype)
+    _require_live(carrier, "numpy.asarray")
     if copy is False:
         raise ValueError(
             f"{type(carrier).__qualname__} keeps no NumPy buffer, so its values cannot be shown "
             f"without a copy"
         )
-    _require_live(carrier, "numpy.asarray")
     return _dense(tensor, numpy, dtype)
 
 

@@ -1,14 +1,15 @@
 """The Tensor: one carrier, a physical offset and a placement layout."""
 
 from numbers import Real
-from operator import index
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 from strideweave._late import LateModule
 from strideweave.carriers.base import Carrier
-from strideweave.dtype import CompoundDType, DType, SimpleDType
+from strideweave.dtype import DType
 from strideweave.layout import Layout, Shape
 from strideweave.tensor import access
+from strideweave.tensor.access import Value
+from strideweave.tensor.placement import check_bounds, check_one_carrier_stores, checked_offset
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -85,11 +86,11 @@ class Tensor:
     _retains_grad: bool | None  # None marks a constant, which takes no gradient at all
 
     def __init__(self, carrier: Carrier, offset: int, layout: Layout) -> None:
-        start = _offset_of(offset)
+        start = checked_offset(offset)
         if not isinstance(carrier, Carrier):
             raise TypeError(f"carrier must be a Carrier, got {_kind(carrier)}")
         dtype = carrier.dtype()
-        _check_one_subtensor_schema(dtype)
+        check_one_carrier_stores(dtype)
         if start < 0:
             raise ValueError(f"Tensor offset must be non-negative, got {start}")
         if not isinstance(layout, Layout):
@@ -171,7 +172,7 @@ class Tensor:
         """
         return self._dtype is _FLOAT32
 
-    def item(self) -> float | int | bool:
+    def item(self) -> Value:
         """Read the only value.
 
         Returns:
@@ -296,7 +297,13 @@ class Tensor:
 
     __array_ufunc__ = None  # NumPy operators leave the decision to the Tensor's own
 
-    def __getitem__(self, key: Any) -> Any:  # a plain value, or a Tensor for keys with a slice
+    @overload
+    def __getitem__(self, key: int) -> Value: ...
+    @overload
+    def __getitem__(self, key: slice) -> "Tensor": ...
+    @overload
+    def __getitem__(self, key: object) -> Any: ...  # a Tensor where a slice stands in the key
+    def __getitem__(self, key: object) -> Any:
         if access.is_coordinate(key):
             return self._carrier[self._offset + self._layout.index(key)]
         if access.contains_slice(key):
@@ -431,49 +438,6 @@ def tensor_over(
     tensor._grad = None
     tensor._retains_grad = False
     return tensor
-
-
-def check_bounds(carrier: Carrier, offset: int, layout: Layout) -> None:
-    """Refuse a placement that reaches beyond its carrier.
-
-    Raises:
-        ValueError: If the carrier reports a negative size, or a size below
-            ``offset + layout.cosize``.
-    """
-    size = carrier.size()
-    if size < 0:
-        raise ValueError(
-            f"carrier size must be non-negative, {type(carrier).__qualname__} reports {size}"
-        )
-    needed = offset + layout.cosize
-    if needed > size:
-        raise ValueError(
-            f"Tensor storage exceeds carrier size: offset {offset} and layout {layout} need "
-            f"{needed} slots, {type(carrier).__qualname__} has {size}"
-        )
-
-
-def _offset_of(offset: object) -> int:
-    if isinstance(offset, bool):
-        raise TypeError("Tensor offset must be an integer, got a bool")
-    try:
-        return index(offset)  # type: ignore[arg-type]  # the call is the test
-    except TypeError:
-        raise TypeError(f"Tensor offset must be an integer, got {_kind(offset)}") from None
-
-
-def _check_one_subtensor_schema(dtype: object) -> None:
-    if not isinstance(dtype, DType):
-        raise TypeError(f"carrier dtype must be a DType, got {_kind(dtype)}")
-    if isinstance(dtype, SimpleDType):
-        return
-    if isinstance(dtype, CompoundDType):
-        planes = ", ".join(plane.name for plane in dtype.simple_types)
-        raise ValueError(
-            f"{dtype.name} is stored in planes ({planes}); a Tensor over one carrier needs a "
-            f"carrier of a simple dtype"
-        )
-    raise ValueError(f"{dtype.name} is an abstract dtype category with no Tensor storage schema")
 
 
 def _kind(value: object) -> str:

@@ -8,7 +8,8 @@ from strideweave._record import record
 from strideweave.layout import Layout
 from strideweave.operation.operation import Operation
 from strideweave.tensor import view_arguments, view_layouts
-from strideweave.tensor.tensor import Tensor, check_bounds, tensor_over
+from strideweave.tensor.placement import check_bounds
+from strideweave.tensor.tensor import Tensor, tensor_over
 from strideweave.tensor.view_gradients import source_gradient
 from strideweave.tensor.view_layouts import LayoutView
 
@@ -37,8 +38,7 @@ class ViewOperation(Operation):
         self._rule = rule
 
     def _forward(self, *inputs: Any) -> Tensor:
-        tensor = inputs[0]
-        require_tensor(tensor)
+        tensor = require_tensor(inputs[0] if inputs else None)
         arguments = self._rule.arguments(*inputs)
         start, layout = self._rule.view(tensor._layout, *arguments)
         carrier, offset = tensor._carrier, tensor._offset + start
@@ -61,14 +61,18 @@ class ViewOperation(Operation):
         return (source_gradient(gradient, source, self._rule.view, self.ctx["arguments"]),)
 
 
-def require_tensor(tensor: object) -> None:
+def require_tensor(tensor: object) -> Tensor:
     """Refuse a first argument that is no Tensor.
 
+    Returns:
+        The argument.
+
     Raises:
-        TypeError: Always then.
+        TypeError: It is something else.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"tensor must be a Tensor, got {type(tensor).__qualname__}")
+    return tensor
 
 
 def _accepts_equal_layout(gradient: Tensor, layout: Layout) -> None:
