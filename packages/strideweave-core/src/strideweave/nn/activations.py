@@ -8,7 +8,7 @@ from strideweave.tensor.tensor import Tensor
 
 
 class _Activation(Module):
-    _function: ClassVar[staticmethod[[Tensor], Tensor]]
+    _function: ClassVar["staticmethod[[Tensor], Tensor]"]
 
     def forward(self, tensor: Tensor) -> Tensor:
         """Apply the function of the same name in ``strideweave``.
