@@ -4,6 +4,7 @@ The carriers' modules use the plans and capabilities of this package while the r
 carriers, so its public names are imported when they are first asked for.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 

@@ -242,8 +242,7 @@ def select_schema(
 def _unknown_numbers(schema: OperationSchema, operands: tuple[object, ...]) -> int:
     """Count the values of no known kind that stand where a number is expected."""
     return sum(
-        spec.kind is OperandKind.WEAK_SCALAR
-        and not isinstance(value, (Real, tensor_module.Tensor))
+        spec.kind is OperandKind.WEAK_SCALAR and not isinstance(value, (Real, tensor_module.Tensor))
         for spec, value in zip(schema.operands, operands, strict=True)
     )
 
