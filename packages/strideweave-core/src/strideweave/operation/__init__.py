@@ -56,25 +56,23 @@ else:
             "OptionSpec",
         ),
     }
-    _FUNCTIONS = (  # all of strideweave.functional, which builds on this package
-        "abs add argmax argmin as_strided broadcast_in_dim broadcast_to cast ceil clamp cos "
-        "cumsum div elementwise_mul elu eq erf exp exp2 flip floor gather ge gelu gt le "
-        "leaky_relu log log2 log_softmax logical_and logical_not logical_or logical_xor "
-        "logsumexp lt matmul maximum mean minimum mul ne neg permute pow rearrange recip "
-        "reduce_max reduce_min reduce_prod reduce_sum relu rem reshape round rsqrt scatter "
-        "scatter_add select sigmoid sign silu sin softmax softplus sqrt squeeze sub tanh "
-        "unsqueeze "
-    )
-    _MODULES = {
-        name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names
-    } | dict.fromkeys(_FUNCTIONS.split(), "strideweave.functional")
+    _MODULES = {name: f"{__name__}.{home}" for home, names in _HOMES.items() for name in names}
 
     def __getattr__(name):
-        if name not in _MODULES:
+        if name in _MODULES:
+            value = getattr(import_module(_MODULES[name]), name)
+        elif name in _functions():
+            value = getattr(sys.modules[_FUNCTIONAL], name)
+        else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(_MODULES[name]), name)
         globals()[name] = value
         return value
 
     def __dir__():
-        return sorted({*globals(), *_MODULES})
+        return sorted({*globals(), *_MODULES, *_functions()})
+
+    def _functions():
+        # Loaded by the time `import strideweave` is done; asked for earlier, it is a submodule.
+        return getattr(sys.modules.get(_FUNCTIONAL), "__all__", ())
+
+    _FUNCTIONAL = "strideweave.functional"
