@@ -101,31 +101,31 @@ def accept_completion(value: object, *, source: str) -> ProviderCompletion[Any]:
     Raises:
         TypeError: It is no completion; the message says what it lacks or has too much.
     """
-    kind = type(value).__qualname__
+    kind = f"an instance of {type(value).__qualname__}"
     missing = [name for name in ("done", "wait") if _static(value, name) is _MISSING]
     if missing:
         raise TypeError(
-            f"{source} returned a {kind}, which is neither an accepted result nor a "
+            f"{source} returned {kind}, which is neither an accepted result nor a "
             f"ProviderCompletion: it has no {' and no '.join(missing)}"
         )
     for name in _COROUTINE_MEMBERS:
         if _static(value, name) is not _MISSING:
             raise TypeError(
-                f"{source} returned a {kind} with {name}; a ProviderCompletion is waited for with "
+                f"{source} returned {kind} with {name}; a ProviderCompletion is waited for with "
                 "wait() and has no coroutine protocol"
             )
     if _static(value, "send") is not _MISSING and _static(value, "throw") is not _MISSING:
         raise TypeError(
-            f"{source} returned a {kind} with send and throw; a ProviderCompletion is waited for "
+            f"{source} returned {kind} with send and throw; a ProviderCompletion is waited for "
             "with wait() and has no coroutine protocol"
         )
     completion: Any = value
     if not callable(completion.wait):
-        raise TypeError(f"{source} returned a {kind} whose wait is not callable")
+        raise TypeError(f"{source} returned {kind} whose wait is not callable")
     done: object = completion.done
     if type(done) is not bool:
         raise TypeError(
-            f"{source} returned a {kind} whose done is {done!r} ({type(done).__qualname__}); it "
+            f"{source} returned {kind} whose done is {done!r} ({type(done).__qualname__}); it "
             "must be a property that gives a bool"
         )
     accepted: ProviderCompletion[Any] = completion
