@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 __path__ = extend_path(__path__, __name__)  # editable layers live in other folders
 
+from strideweave import einops as einops
 from strideweave import friendly as friendly
 from strideweave import nn as nn
 from strideweave._optional import load_optional, present_names
