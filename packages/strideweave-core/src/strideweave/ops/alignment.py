@@ -5,20 +5,14 @@ into the two modes (kept, reduced) that reductions consume. Nothing is dispatche
 """
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, final
+from typing import final
 
-from strideweave._late import LateModule
 from strideweave._record import record
+from strideweave.commands.reduce import parse_reduce
 from strideweave.layout.layout import Layout
 from strideweave.layout.shape import Hierarchy, Shape, congruent
 from strideweave.layout.tree import Node, Tree
 from strideweave.ops.nesting import nest
-
-if TYPE_CHECKING:
-    import strideweave.commands.reduce as commands
-else:
-    # The command language executes through the operations that are aligned here.
-    commands = LateModule("strideweave.commands.reduce")
 
 
 def _profile(modes: Hierarchy) -> str:
@@ -140,7 +134,7 @@ class ReduceAlignment:
 
 @lru_cache(maxsize=1024)
 def _compiled(description: str) -> ReduceAlignment:
-    spec = commands.parse_reduce(description)
+    spec = parse_reduce(description)
     return ReduceAlignment(spec.rearrange_output, spec.selection)
 
 

@@ -12,17 +12,18 @@ where ``my_carrier(values, dtype)`` makes a carrier that holds the values.
 """
 
 from collections.abc import Iterator, Sequence
-from math import inf, nan
 from typing import Any
 
-from strideweave.dtype import DType, SimpleDType
+from strideweave.dtype import DType
 from strideweave.layout.shape import Shape
 from strideweave.operation.definition import operation_definition
 from strideweave.operation.policy import OperandRole, OperationPlan, resolvable_plans
+from strideweave.operation.schema import NON_DIFFERENTIABLE
+from strideweave.testing.case_values import Choose, number_of, smooth_values, special_values
+from strideweave.testing.gradient_check import gradient_disagreement
 from strideweave.testing.operation_case import (
     OperandCase,
     OperationCase,
-    Value,
     absolute,
     call_case,
     disagreement,
@@ -37,20 +38,13 @@ __all__ = [
     "absolute",
     "call_case",
     "disagreement",
+    "gradient_cases",
+    "gradient_disagreement",
     "operand",
     "operation_cases",
     "placements",
     "run_case",
 ]
-
-SPECIAL_FLOATS = (
-    *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, inf, -inf, nan),
-    *(1e-40, -1e-40, 3e38, -3e38, 16777217.0, 89.0, -104.0),
-)
-MODERATE_FLOATS = (0.5, -1.25, 3.0, 0.1, -2.7, 1e-3, 7.25, -0.3, 1.5, -4.0, 2.0)
-SMALL_INTEGERS = (0, 1, -1, 2, 7, -5, 46340, -46340)
-EXTREME_INTEGERS = (0, 1, -1, 2**31 - 1, -(2**31), 16777217, -16777217, 5)
-TRUTHS = (True, False, False, True, True)
 
 _FLAT, _NESTED = Shape(3, 4), Shape(2, (3, 2))
 _UNIT = {_FLAT: Shape(1, 1), _NESTED: Shape(1, (1, 1))}
@@ -62,7 +56,6 @@ _PARTIAL = {
 _LIBRARY = frozenset(
     "exp exp2 log log2 sin cos erf sigmoid tanh gelu silu softplus elu pow".split()
 )
-_OVERFLOWING = frozenset({"add", "sub", "mul", "elementwise_mul", "pow"})
 _REDUCTIONS = frozenset(
     {"reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "argmax", "argmin"}
 )
@@ -74,70 +67,76 @@ _LATER = frozenset(
 
 
 def operation_cases() -> list[OperationCase]:
-    """Every case, in deterministic order.
+    """Every parity case, in deterministic order.
 
     Returns:
         Cases of all catalogue operations over each dtype plan of the policy, the layout families
         of ``placements`` on flat and nested shapes, structural broadcasts, and special values.
     """
-    return [case for plan in resolvable_plans() for case in _cases_of(plan)]
+    return [case for plan in resolvable_plans() for case in _cases_of(plan, special_values)]
 
 
-def _cases_of(plan: OperationPlan) -> Iterator[OperationCase]:
+def gradient_cases() -> list[OperationCase]:
+    """Every case for ``gradient_disagreement``, in deterministic order.
+
+    Returns:
+        The same plans and layouts of differentiable operations over values where they are smooth.
+    """
+    return [
+        case
+        for plan in resolvable_plans()
+        if _takes_gradient(plan)
+        for case in _cases_of(plan, smooth_values)
+    ]
+
+
+def _takes_gradient(plan: OperationPlan) -> bool:
+    if plan.operation in _LATER:
+        return False
+    definition = operation_definition(plan.operation)
+    return (
+        definition.vjp is not NON_DIFFERENTIABLE
+        and plan.output is DType.Float32
+        and any(entry.dtype is DType.Float32 for entry in plan.operands)
+    )
+
+
+def _cases_of(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
     name = plan.operation
     if name in _LATER:
         return
     if name in _REDUCTIONS:
-        yield from _reduction_cases(plan)
+        yield from _reduction_cases(plan, choose)
     elif name == "matmul":
-        yield from _matmul_cases(plan)
+        yield from _matmul_cases(plan, choose)
     elif name in _OTHERS:
-        yield from _slice_cases(plan)
+        yield from _slice_cases(plan, choose)
     else:
-        yield from _pointwise_cases(plan)
+        yield from _pointwise_cases(plan, choose)
 
 
 def _plan_name(plan: OperationPlan) -> str:
-    sources = ",".join("number" if o.dtype is None else o.dtype.name for o in plan.operands)
+    sources = ",".join(
+        f"number as {entry.convert_to.name}" if entry.dtype is None else entry.dtype.name
+        for entry in plan.operands
+    )
     accumulator = plan.accumulator_dtype
     suffix = f" in {accumulator.name}" if accumulator is DType.Float64 else ""
     return f"{plan.operation}({sources}){suffix}"
 
 
-def _values(plan: OperationPlan, dtype: SimpleDType, position: int) -> Sequence[Value]:
-    """Special values of a dtype, rotated so that operands meet in different pairs."""
-    if dtype is DType.Float32:
-        values: Sequence[Value] = _castable() if plan.operation == "_cast_int32" else SPECIAL_FLOATS
-    elif dtype is DType.Bool:
-        values = TRUTHS
-    else:
-        values = SMALL_INTEGERS if plan.operation in _OVERFLOWING else EXTREME_INTEGERS
-    if plan.operation in {"add", "sub"} and dtype is DType.Int32:
-        values = SMALL_INTEGERS
-    shift = 5 * position
-    return (*values[shift:], *values[:shift])
-
-
-def _castable() -> tuple[float, ...]:
-    return (0.0, -0.0, 1.9, -1.9, 2147483520.0, -2147483648.0, 1e-40, 16777216.0)
-
-
-def _number(plan: OperationPlan, position: int) -> float | int:
-    if plan.operands[position].convert_to is DType.Int32:
-        return 2 if plan.operation == "pow" else 3
-    return 2.5 if plan.operation == "clamp" and position == 2 else 0.7
-
-
-def _pointwise_cases(plan: OperationPlan) -> Iterator[OperationCase]:
+def _pointwise_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
     agreement = "library" if plan.operation in _LIBRARY else "exact"
     name = _plan_name(plan)
     for shape in (_FLAT, _NESTED):
-        for variant, operands in _pointwise_operands(plan, shape):
+        for variant, operands in _pointwise_operands(plan, shape, choose):
             title = f"{name} {variant} {shape}"
             yield OperationCase(title, plan.operation, operands, agreement=agreement)
 
 
-def _pointwise_operands(plan: OperationPlan, shape: Shape) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def _pointwise_operands(
+    plan: OperationPlan, shape: Shape, choose: Choose
+) -> Iterator[tuple[str, tuple[Any, ...]]]:
     families = list(placements(shape))
     tensors = sum(entry.role is OperandRole.TENSOR for entry in plan.operands)
     choices = [(family,) * tensors for family in families]
@@ -148,27 +147,27 @@ def _pointwise_operands(plan: OperationPlan, shape: Shape) -> Iterator[tuple[str
         ]
     for chosen in choices:
         shapes = (shape,) * tensors
-        yield " ".join(dict.fromkeys(chosen)), _placed(plan, shapes, chosen)
+        yield " ".join(dict.fromkeys(chosen)), _placed(plan, shapes, chosen, choose)
     if tensors > 1:
         contiguous = ("contiguous",) * tensors
         first, second = _PARTIAL[shape]
-        yield "widened", _placed(plan, (first, second, shape)[:tensors], contiguous)
+        yield "widened", _placed(plan, (first, second, shape)[:tensors], contiguous, choose)
         single = (shape, _UNIT[shape], shape)[:tensors]
-        yield "single", _placed(plan, single, ("transposed",) * tensors)
+        yield "single", _placed(plan, single, ("transposed",) * tensors, choose)
 
 
 def _placed(
-    plan: OperationPlan, shapes: Sequence[Shape], families: Sequence[str]
+    plan: OperationPlan, shapes: Sequence[Shape], families: Sequence[str], choose: Choose
 ) -> tuple[Any, ...]:
     chosen = iter(zip(shapes, families, strict=True))
     operands: list[Any] = []
     for position, entry in enumerate(plan.operands):
         if entry.dtype is None:
-            operands.append(_number(plan, position))
+            operands.append(number_of(plan, position))
             continue
         shape, family = next(chosen)
         layout, offset = placements(shape)[family]
-        operands.append(operand(entry.dtype, _values(plan, entry.dtype, position), layout, offset))
+        operands.append(operand(entry.dtype, choose(plan, position), layout, offset))
     return tuple(operands)
 
 
@@ -177,7 +176,7 @@ def _options(plan: OperationPlan) -> dict[str, object]:
     return {"accumulator_dtype": DType.Float64} if wide else {}
 
 
-def _reduction_cases(plan: OperationPlan) -> Iterator[OperationCase]:
+def _reduction_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
     dtype = plan.operands[0].dtype
     assert dtype is not None
     is_free = plan.operation == "reduce_sum" and dtype is DType.Float32
@@ -185,35 +184,32 @@ def _reduction_cases(plan: OperationPlan) -> Iterator[OperationCase]:
         _FLAT: ("a b -> a", "a b -> b", "a b -> 1", "a b -> (a 1)"),
         _NESTED: ("a b -> a", "a (b c) -> c a", "a (b c) -> (b a)"),
     }
-    values: Sequence[Value] = (
-        (MODERATE_FLOATS if is_free else SPECIAL_FLOATS)
-        if dtype is DType.Float32
-        else SMALL_INTEGERS
-    )
     for shape, descriptions in commands.items():
         for family, (layout, offset) in placements(shape).items():
             for description in descriptions:
                 yield OperationCase(
                     f"{_plan_name(plan)} '{description}' {family} {shape}",
                     plan.operation,
-                    (operand(dtype, values, layout, offset),),
+                    (operand(dtype, choose(plan, 0), layout, offset),),
                     _options(plan),
                     description,
                     "sum" if is_free else "exact",
                 )
 
 
-def _matmul_cases(plan: OperationPlan) -> Iterator[OperationCase]:
+def _matmul_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
     pairs = ((Shape(3, 4), Shape(5, 4)), (Shape((2, 3), (2, 2)), Shape(2, 4)))
     for lhs, rhs in pairs:
         for family in placements(lhs):
             operands = tuple(
                 operand(
                     entry.dtype or DType.Float32,
-                    MODERATE_FLOATS if entry.dtype is DType.Float32 else (3, -2, 7, 0, 11, -40),
+                    choose(plan, position),
                     *placements(shape)[family],
                 )
-                for entry, shape in zip(plan.operands, (lhs, rhs), strict=True)
+                for position, (entry, shape) in enumerate(
+                    zip(plan.operands, (lhs, rhs), strict=True)
+                )
             )
             yield OperationCase(
                 f"{_plan_name(plan)} {family} {lhs} {rhs}",
@@ -224,22 +220,20 @@ def _matmul_cases(plan: OperationPlan) -> Iterator[OperationCase]:
             )
 
 
-def _slice_cases(plan: OperationPlan) -> Iterator[OperationCase]:
+def _slice_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
     """Operations along one mode: its number is the last operand."""
     indices = operand(DType.Int32, (2, 0), placements(Shape(2, 1))["transposed"][0])
     for shape, axis in ((Shape(3, 4), 0), (Shape(3, 4), 1), (Shape(2, (3, 2)), 1)):
         for family, (layout, offset) in placements(shape).items():
-            values = _values(plan, plan.operands[0].dtype or DType.Float32, 0)
-            source = operand(plan.operands[0].dtype or DType.Float32, values, layout, offset)
+            dtype = plan.operands[0].dtype or DType.Float32
+            source = operand(dtype, choose(plan, 0), layout, offset)
             operands: tuple[Any, ...] = (source,)
             if len(plan.operands) > 1:
                 operands = (source, indices)
             if len(plan.operands) > 2:
                 modes = [*shape.top_level[:axis], 2, 1, *shape.top_level[axis + 1 :]]
                 placed = placements(Shape(modes))["padded"]
-                operands = (source, indices, operand(DType.Float32, MODERATE_FLOATS, *placed))
-            schema = operation_definition(plan.operation).schema
-            assert len(schema.operands) == len(operands) + 1
+                operands = (source, indices, operand(DType.Float32, choose(plan, 2), *placed))
             yield OperationCase(
                 f"{_plan_name(plan)} axis {axis} {family} {shape}",
                 plan.operation,

@@ -1,0 +1,77 @@
+"""Which values the operands of a case hold, by dtype plan and operand position."""
+
+from collections.abc import Callable, Sequence
+from math import inf, nan
+from typing import TypeAlias
+
+from strideweave.dtype import DType
+from strideweave.operation.policy import OperationPlan
+from strideweave.testing.operation_case import Value
+
+# Gives the values of the Tensor operand at a position of the plan.
+Choose: TypeAlias = Callable[[OperationPlan, int], Sequence[Value]]
+
+_SPECIAL_FLOATS = (
+    *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, inf, -inf, nan),
+    *(1e-40, -1e-40, 3e38, -3e38, 16777217.0, 89.0, -104.0),
+)
+_MODERATE_FLOATS = (0.5, -1.25, 3.0, 0.1, -2.7, 1e-3, 7.25, -0.3, 1.5, -4.0, 2.0)
+_SMALL_INTEGERS = (0, 1, -1, 2, 7, -5, 46340, -46340)
+_EXTREME_INTEGERS = (0, 1, -1, 2**31 - 1, -(2**31), 16777217, -16777217, 5)
+_TRUTHS = (True, False, False, True, True)
+_FACTORS = (3, -2, 7, 0, 11, -40)
+_CASTABLE_FLOATS = (0.0, -0.0, 1.9, -1.9, 2147483520.0, -2147483648.0, 1e-40, 16777216.0)
+
+# Positive, distinct, and far from each other, from integers and from halves.
+_SMOOTH = (
+    (0.7, 1.3, 2.4, 0.35, 1.85, 3.15, 0.95, 2.75, 1.6, 0.55, 2.05, 3.45),
+    (1.1, 0.47, 2.9, 1.72, 0.83, 2.22, 3.3, 1.43, 2.58, 0.62, 1.97, 3.02),
+    (2.65, 1.22, 3.1, 1.9, 0.76, 2.3, 1.5, 0.41),
+)
+_SMOOTH_INTEGERS = (2, 3, 1, 4)
+
+_SMALL_RESULTS = frozenset({"add", "sub", "mul", "elementwise_mul", "pow", "reduce_sum"})
+_POSITIVE_ONLY = frozenset({"log", "log2", "sqrt", "rsqrt", "pow", "rem", "clamp"})
+
+
+def special_values(plan: OperationPlan, position: int) -> Sequence[Value]:
+    """Special values, rotated so that operands meet in different pairs."""
+    values = _special(plan, position)
+    shift = 5 * position
+    return (*values[shift:], *values[:shift])
+
+
+def _special(plan: OperationPlan, position: int) -> Sequence[Value]:
+    dtype = plan.operands[position].dtype
+    name = plan.operation
+    if dtype is DType.Bool:
+        return _TRUTHS
+    if dtype is DType.Int32:
+        if name == "matmul":
+            return _FACTORS
+        return _SMALL_INTEGERS if name in _SMALL_RESULTS else _EXTREME_INTEGERS
+    if name in {"matmul", "reduce_sum"}:
+        return _MODERATE_FLOATS  # sums in free order agree only while they stay finite
+    return _CASTABLE_FLOATS if name == "_cast_int32" else _SPECIAL_FLOATS
+
+
+def smooth_values(plan: OperationPlan, position: int) -> Sequence[Value]:
+    """Values around which the operation has a derivative."""
+    dtype = plan.operands[position].dtype
+    if dtype is DType.Bool:
+        return _TRUTHS
+    if dtype is DType.Int32:
+        return _SMOOTH_INTEGERS
+    if plan.operation == "rem" and position == 1:
+        return (1.1,)  # keeps every quotient away from the integers
+    values = _SMOOTH[position]
+    if plan.operation in _POSITIVE_ONLY:
+        return values
+    return tuple(value if index % 3 else -value for index, value in enumerate(values))
+
+
+def number_of(plan: OperationPlan, position: int) -> float | int:
+    """The Python number at a weak-scalar position."""
+    if plan.operands[position].convert_to is DType.Int32:
+        return 2 if plan.operation == "pow" else 3
+    return 2.5 if plan.operation == "clamp" and position == 2 else 0.77

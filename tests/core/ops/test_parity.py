@@ -1,0 +1,334 @@
+"""Every reference against formulas written one element at a time, over all operation cases."""
+
+import math
+import struct
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from math import copysign, inf, isfinite, nan
+from typing import Any
+
+import pytest
+
+import strideweave as sw
+from strideweave.carriers.operation_policy import resolvable_plans
+from strideweave.testing import ArrayCarrier
+from strideweave.testing.cases import (
+    OperandCase,
+    OperationCase,
+    gradient_cases,
+    gradient_disagreement,
+    operation_cases,
+    run_case,
+)
+
+
+def grouped(cases: list[OperationCase]) -> dict[str, list[OperationCase]]:
+    groups: dict[str, list[OperationCase]] = defaultdict(list)
+    for case in cases:
+        groups[case.operation].append(case)
+    return groups
+
+
+CASES, GRADIENT_CASES = grouped(operation_cases()), grouped(gradient_cases())
+
+
+def make_carrier(values: Sequence[Any], dtype: sw.DType) -> sw.Carrier:
+    return ArrayCarrier(0, dtype=dtype).new_like(values)
+
+
+def rounded(value: float) -> float:
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return copysign(inf, value)
+
+
+def total(function: Callable[..., float], *arguments: float) -> float:
+    """Evaluate with IEEE results where Python raises."""
+    try:
+        return function(*arguments)
+    except OverflowError:
+        return inf
+    except (ValueError, ZeroDivisionError):
+        return nan
+
+
+def quotient(x: float, y: float) -> float:
+    if y != 0:
+        return rounded(x / y)
+    return nan if x == 0 or math.isnan(x) else copysign(inf, x) * copysign(1.0, y)
+
+
+def logarithm(x: float) -> float:
+    return -inf if x == 0 else total(math.log, x)
+
+
+def power(x: float, y: float) -> float:
+    if x == 0 and y < 0 and isfinite(y):
+        return copysign(inf, x) if y % 2 == 1 else inf
+    if x < 0 and isfinite(x) and abs(y) >= 2**24 and isfinite(y):  # an even integer
+        return total(math.pow, -x, y)
+    return total(math.pow, x, y)
+
+
+def larger(x: float, y: float) -> float:
+    if math.isnan(x) or math.isnan(y):
+        return nan
+    return max(x, y, key=lambda value: (value, copysign(1.0, value)))
+
+
+def clamped(x: float, low: float, high: float) -> float:
+    return -larger(-larger(x, low), -high)
+
+
+def whole(x: float, function: Callable[[float], int]) -> float:
+    return copysign(float(function(x)), x) if isfinite(x) else x
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0 if x < 0 else nan
+
+
+FORMULAS: dict[str, Callable[..., Any]] = {
+    "neg": lambda x: -x,
+    "abs": math.fabs,
+    "sign": lambda x: x if math.isnan(x) else 0.0 if x == 0 else copysign(1.0, x),
+    "recip": lambda x: quotient(1.0, x),
+    "sqrt": lambda x: rounded(total(math.sqrt, x)),
+    "rsqrt": lambda x: quotient(1.0, rounded(total(math.sqrt, x))),
+    "exp": lambda x: total(math.exp, x),
+    "exp2": lambda x: total(math.exp2, x),
+    "log": logarithm,
+    "log2": lambda x: logarithm(x) / math.log(2),
+    "sin": lambda x: total(math.sin, x),
+    "cos": lambda x: total(math.cos, x),
+    "erf": math.erf,
+    "floor": lambda x: whole(x, math.floor),
+    "ceil": lambda x: whole(x, math.ceil),
+    "round": lambda x: whole(x, round),
+    "relu": lambda x: x if x > 0 else type(x)(0),
+    "sigmoid": sigmoid,
+    "tanh": math.tanh,
+    "gelu": lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))),
+    "silu": lambda x: x * sigmoid(x),
+    "softplus": lambda x: x if x > 30 else math.log1p(total(math.exp, x)),
+    "elu": lambda x: x if x > 0 else math.expm1(x),
+    "leaky_relu": lambda x: x if x >= 0 else rounded(rounded(0.01) * x),
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "elementwise_mul": lambda x, y: x * y,
+    "div": quotient,
+    "pow": power,
+    "maximum": larger,
+    "minimum": lambda x, y: -larger(-x, -y),
+    "rem": lambda x, y: total(math.fmod, x, y),
+    "eq": lambda x, y: x == y,
+    "ne": lambda x, y: x != y,
+    "lt": lambda x, y: x < y,
+    "le": lambda x, y: x <= y,
+    "logical_not": lambda x: x == 0,
+    "logical_and": lambda x, y: x and y,
+    "logical_or": lambda x, y: x or y,
+    "logical_xor": lambda x, y: x is not y,
+    "select": lambda condition, x, y: x if condition else y,
+    "clamp": clamped,
+    "_cast_float32": float,
+    "_cast_int32": int,
+    "_cast_bool": lambda x: x != 0,
+}
+FOLDS: dict[str, Callable[[list[Any]], Any]] = {
+    "reduce_sum": sum,
+    "reduce_max": lambda fiber: _folded(larger, fiber),
+    "reduce_min": lambda fiber: _folded(lambda x, y: -larger(-x, -y), fiber),
+    "reduce_prod": lambda fiber: _folded(lambda x, y: rounded(x * y), fiber),
+    "argmax": lambda fiber: _first(fiber, max),
+    "argmin": lambda fiber: _first(fiber, min),
+}
+KEPT_LEAVES = {  # by rank of the source, then by command
+    2: {"a b -> a": [0], "a b -> b": [1], "a b -> 1": [], "a b -> (a 1)": [0]},
+    3: {"a b -> a": [0], "a (b c) -> c a": [2, 0], "a (b c) -> (b a)": [1, 0]},
+}
+
+
+def _folded(combine: Callable[[Any, Any], Any], fiber: list[Any]) -> Any:
+    result = fiber[0]
+    for value in fiber[1:]:
+        result = combine(result, value)
+    return result
+
+
+def _first(fiber: list[float], best: Callable[[list[float]], float]) -> int:
+    spoiled = [ordinal for ordinal, value in enumerate(fiber) if math.isnan(value)]
+    return spoiled[0] if spoiled else fiber.index(best(fiber))
+
+
+def element(given: Any, coordinate: tuple[int, ...]) -> Any:
+    """Read one coordinate of a case's operand, extent-1 leaves widened; numbers stay."""
+    if not isinstance(given, OperandCase):
+        return given
+    pairs = zip(coordinate, given.layout.leaf_extents, given.layout.leaf_strides, strict=True)
+    slot = sum((0 if extent == 1 else at) * stride for at, extent, stride in pairs)
+    value = given.storage[given.offset + slot]
+    return rounded(value) if type(value) is float else value
+
+
+def coordinates(extents: Sequence[int]) -> list[tuple[int, ...]]:
+    if not extents:
+        return [()]
+    return [(first, *rest) for rest in coordinates(extents[1:]) for first in range(extents[0])]
+
+
+def expected_pointwise(case: OperationCase, result: sw.Tensor) -> list[Any]:
+    formula = FORMULAS[case.operation]
+    is_float = result.dtype() is sw.DType.Float32
+    columns = []
+    for coordinate in coordinates(result.layout.leaf_extents):
+        arguments = [element(given, coordinate) for given in case.operands]
+        integers = all(type(value) is int for value in arguments)
+        compares = case.operation in {"eq", "ne", "lt", "le", "_cast_bool"}
+        if is_float or (compares and not integers):
+            arguments = [
+                value if type(value) is bool else rounded(float(value)) for value in arguments
+            ]
+        value = formula(*arguments)
+        columns.append(rounded(float(value)) if is_float else value)
+    return columns
+
+
+def expected_reduction(case: OperationCase) -> list[Any]:
+    (given,) = case.operands
+    extents = given.layout.leaf_extents
+    kept = KEPT_LEAVES[len(extents)][case.description or ""]
+    fibers: dict[int, list[Any]] = defaultdict(list)
+    for coordinate in coordinates(extents):
+        ordinal, radix = 0, 1
+        for leaf in kept:
+            ordinal += radix * coordinate[leaf]
+            radix *= extents[leaf]
+        fibers[ordinal].append(element(given, coordinate))
+    return [FOLDS[case.operation](fibers[ordinal]) for ordinal in sorted(fibers)]
+
+
+def agree(actual: Any, expected: Any, case: OperationCase) -> bool:
+    if isinstance(expected, float) and math.isnan(expected):
+        return isinstance(actual, float) and math.isnan(actual)
+    if case.agreement == "exact":
+        return type(actual) is type(expected) and repr(actual) == repr(expected)
+    return bool(actual == expected or abs(actual - expected) <= 1e-5 + 1e-5 * abs(expected))
+
+
+def check(case: OperationCase, expected: list[Any], result: sw.Tensor) -> None:
+    found = [result[ordinal] for ordinal in range(result.size())]
+    assert len(found) == len(expected), case
+    for ordinal, (actual, wanted) in enumerate(zip(found, expected, strict=True)):
+        assert agree(actual, wanted, case), f"{case}: {actual!r} for {wanted!r} at {ordinal}"
+
+
+@pytest.mark.rule("F-9", "F-10", "F-12", "F-15", "F-16", "F-18", "F-19", "F-20", "F-21", "F-22")
+@pytest.mark.rule("F-23", "F-24", "F-25", "F-48", "O-5", "O-65", "G-13")
+@pytest.mark.parametrize("operation", FORMULAS)
+def test_pointwise_operations(operation: str) -> None:
+    for case in CASES[operation]:
+        result = run_case(case, make_carrier)
+        check(case, expected_pointwise(case, result), result)
+
+
+@pytest.mark.rule("F-27", "F-28", "F-29", "F-31", "F-12", "O-6")
+@pytest.mark.parametrize("operation", FOLDS)
+def test_reductions(operation: str) -> None:
+    for case in CASES[operation]:
+        check(case, expected_reduction(case), run_case(case, make_carrier))
+
+
+@pytest.mark.rule("F-35", "F-10")
+def test_matmul() -> None:
+    for case in CASES["matmul"]:
+        lhs, rhs = case.operands
+        result = run_case(case, make_carrier)
+        rows, columns = ([mode.size for mode in given.layout.shape] for given in (lhs, rhs))
+        flat = [
+            [element(given, coordinate) for coordinate in coordinates(given.layout.leaf_extents)]
+            for given in (lhs, rhs)
+        ]
+        expected = [
+            sum(flat[0][i + rows[0] * k] * flat[1][j + columns[0] * k] for k in range(rows[1]))
+            for j in range(columns[0])
+            for i in range(rows[0])
+        ]
+        check(case, expected, result)
+
+
+@pytest.mark.rule("F-41", "F-42", "F-43", "F-32", "F-49")
+@pytest.mark.parametrize("operation", ["gather", "scatter", "scatter_add", "cumsum", "flip"])
+def test_operations_along_a_mode(operation: str) -> None:
+    for case in CASES[operation]:
+        source, *others, axis = case.operands
+        result = run_case(case, make_carrier)
+        extents = [mode.size for mode in source.layout.shape]
+        inner, extent = math.prod(extents[:axis]), extents[axis]
+        outer = math.prod(extents[axis + 1 :])
+        values, *arrays = (
+            [element(given, at) for at in coordinates(given.layout.leaf_extents)]
+            for given in (source, *others)
+        )
+        table = [
+            [[values[a + inner * (k + extent * c)] for k in range(extent)] for c in range(outer)]
+            for a in range(inner)
+        ]
+        changed = [
+            [along(operation, fiber, arrays, a, c, inner) for c, fiber in enumerate(row)]
+            for a, row in enumerate(table)
+        ]
+        length = len(changed[0][0])
+        expected = [
+            changed[a][c][k] for c in range(outer) for k in range(length) for a in range(inner)
+        ]
+        check(case, expected, result)
+
+
+def along(
+    operation: str, fiber: list[Any], arrays: list[list[Any]], a: int, c: int, inner: int
+) -> list[Any]:
+    """The result of one fiber: ``arrays`` holds the indices and the updates."""
+    if operation == "flip":
+        return fiber[::-1]
+    if operation == "cumsum":
+        running, sums = 0.0, []
+        for value in fiber:
+            running = rounded(running + value)
+            sums.append(running)
+        return sums
+    indices = arrays[0]
+    if operation == "gather":
+        return [fiber[index] for index in indices]
+    written = list(fiber)
+    for position, index in enumerate(indices):
+        update = arrays[1][a + inner * (position + len(indices) * c)]
+        written[index] = rounded(written[index] + update) if "add" in operation else update
+    return written
+
+
+@pytest.mark.rule("F-14", "F-15", "F-18", "F-20", "F-21", "F-22", "F-24", "F-25", "F-28", "F-30")
+@pytest.mark.rule("F-32", "F-35", "F-36", "F-41", "F-42", "F-43", "F-48", "S-1", "G-13")
+@pytest.mark.parametrize("operation", GRADIENT_CASES)
+def test_gradients_agree_with_central_differences(operation: str) -> None:
+    for case in GRADIENT_CASES[operation]:
+        assert gradient_disagreement(case, make_carrier) is None
+
+
+def test_a_wrong_gradient_would_be_found() -> None:
+    case = GRADIENT_CASES["mul"][0]
+    assert "central differences give" in str(gradient_disagreement(case, make_carrier, -1.0))
+
+
+def test_every_operation_has_cases() -> None:
+    later = {
+        *("conv_general", "_batched_matmul", "concat", "pad"),
+        *("_sort_values", "_sort_indices", "_topk_values", "_topk_indices"),
+    }
+    names = {plan.operation for plan in resolvable_plans()}
+    assert names - later == set(CASES)
+    assert len({str(case) for cases in CASES.values() for case in cases}) == sum(
+        map(len, CASES.values())
+    )
