@@ -121,6 +121,50 @@ def test_chain_of_a_hundred_thousand_nodes_does_not_recurse(
     assert values(x.grad) == [1.0]
 
 
+@pytest.mark.rule("A-14", "O-76")
+def test_node_of_several_results_runs_once_with_their_totals(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
+    class Split(Operation):
+        output_count = 3
+        results: list[Tensor]
+        seen: tuple[Tensor | None, ...]
+
+        def output_position(self, tensor: Tensor) -> int:
+            return self.results.index(tensor)
+
+        def backward(self, gradient: Any) -> Sequence[Tensor | None]:
+            self.seen = gradient
+            return (gradient[0],)
+
+    x, node = f([1.0]), Split()
+    node.store_inputs(x)
+    node.results = [f([2.0]), f([3.0]), f([4.0])]
+    for result in node.results:
+        result.autograd_ctx = node
+    first, _, last = node.results
+    total = sw.add(sw.add(first, last), first * 5.0)
+    total.backward()
+    assert [None if total is None else values(total) for total in node.seen] == [
+        [6.0],
+        None,
+        [1.0],
+    ]
+    assert values(x.grad) == [6.0]
+
+
+@pytest.mark.rule("A-14", "T-6")
+def test_tensors_given_one_node_by_hand_share_its_cotangent(
+    f: Callable[..., Any], values: Callable[..., list[float]]
+) -> None:
+    x = f([1.0])
+    y = x * 3.0
+    twin = y.detach()
+    twin.autograd_ctx = y.autograd_ctx
+    (y * 2.0 + twin * 5.0).backward()
+    assert values(x.grad) == [21.0]
+
+
 @pytest.mark.rule("A-34")
 def test_wide_sharing_costs_one_run_per_node(
     f: Callable[..., Any], values: Callable[..., list[float]]

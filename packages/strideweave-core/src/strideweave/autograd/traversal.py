@@ -165,18 +165,20 @@ def gathered_gradient(node: Node, totals: Totals) -> object:
         several, or None when nothing arrived.
     """
     operation = node.operation
-    gathered: list[Tensor | None] = [None] * operation.output_count
+    count = operation.output_count
+    gathered: list[Tensor | None] = [None] * count
     for result in node.results:
         total = totals.get(result)
-        if total is not None:
-            position = operation.output_position(result)
-            earlier = gathered[position]
-            if earlier is not None:  # several Tensors may have been given one node by hand
-                total = add_contributions(result, earlier, total)
-            gathered[position] = total
+        if total is None:
+            continue
+        position = 0 if count == 1 else operation.output_position(result)
+        earlier = gathered[position]
+        if earlier is not None:  # autograd_ctx may have been given to further Tensors by hand
+            total = add_contributions(result, earlier, total)
+        gathered[position] = total
     if all(gradient is None for gradient in gathered):
         return None
-    return gathered[0] if len(gathered) == 1 else tuple(gathered)
+    return gathered[0] if count == 1 else tuple(gathered)
 
 
 def _run(node: Node, gradient: object) -> list[Total]:

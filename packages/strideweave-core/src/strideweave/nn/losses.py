@@ -91,6 +91,7 @@ class CrossEntropyLoss(Module):
         picks = _flat_picks(targets, batch, classes)
         with no_grad():
             largest = functional.reduce_max(logits, "row class -> row 1")
+        largest._retains_grad = None  # a constant: otherwise it is a leaf that collects a gradient
         shifted = functional.sub(logits, largest)
         sums = functional.reduce_sum(functional.exp(shifted), "row class -> row")
         picked = functional.gather(reshape(shifted, Shape(batch * classes)), picks, 0)
