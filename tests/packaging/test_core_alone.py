@@ -15,7 +15,7 @@ import strideweave as sw
 from strideweave.testing import ArrayCarrier
 
 tensor = sw.friendly.tensor([1.0, 2.0, 3.0, 4.0], carrier=ArrayCarrier)
-total = sw.reduce_sum(sw.add(tensor, 1.0), "a -> 1")
+total = sw.reduce_sum(tensor + 1.0, "a -> 1")
 print(json.dumps([total[0], "numpy" in sys.modules]))
 """
 
