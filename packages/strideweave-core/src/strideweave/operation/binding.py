@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from strideweave.operation.resolution import NO_OPTIONS
 from strideweave.operation.schema import (
+    OperandKind,
     OperationSchema,
     bind_options,
     complete_operands,
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     from strideweave.operation.definition import OperationDefinition
 
 
-# The selected schema, complete operands with structural values normalized, and every option.
-# A plain tuple: one is made per call.
-Binding: TypeAlias = tuple[OperationSchema, tuple[object, ...], Mapping[str, object]]
+# The selected schema, complete operands with structural values normalized, every option, and the
+# Tensors among the operands. A plain tuple: one is made per call.
+Binding: TypeAlias = tuple[
+    OperationSchema, tuple[object, ...], Mapping[str, object], tuple[Tensor, ...]
+]
 
 
 def bind(
@@ -37,14 +40,20 @@ def bind(
             if not isinstance(operand, Tensor):
                 break
         else:
-            return definition.schema, operands, NO_OPTIONS
+            return definition.schema, operands, NO_OPTIONS, cast("tuple[Tensor, ...]", operands)
     name = definition.name
     candidates = complete_operands(name, definition.overloads, definition._optional, operands)
     bound_options = bind_options(name, definition.schema.options, options)
     schema, complete = select_schema(name, candidates)
     if definition._parameters is not None:
         complete = definition._parameters(complete, bound_options)
-    return schema, complete, MappingProxyType(bound_options) if bound_options else NO_OPTIONS
+    tensors = tuple(
+        operand
+        for spec, operand in zip(schema.operands, complete, strict=True)
+        if spec.kind is OperandKind.TENSOR and isinstance(operand, Tensor)
+    )
+    frozen = MappingProxyType(bound_options) if bound_options else NO_OPTIONS
+    return schema, complete, frozen, tensors
 
 
 def common_carrier(
@@ -65,22 +74,23 @@ def common_carrier(
     Raises:
         TypeError: Two classes differ.
     """
-    schema, operands, _ = binding
-    first: Carrier | None = None
-    expected = dispatch_class
-    for position, operand in enumerate(operands):
-        if not isinstance(operand, Tensor):
-            continue
-        carrier = operand._carrier
-        if first is None:
-            first = carrier
-            expected = expected or type(carrier)
-        if type(carrier) is not expected:
-            assert expected is not None
+    schema, operands, _, tensors = binding
+    if not tensors:
+        return None
+    first = tensors[0]._carrier
+    expected = dispatch_class or type(first)
+    for tensor in tensors:
+        if type(tensor._carrier) is not expected:
+            found = type(tensor._carrier)
+            name = next(
+                spec.name
+                for spec, operand in zip(schema.operands, operands, strict=True)
+                if operand is tensor
+            )
             raise TypeError(
-                f"{definition.name}: carriers must match: {schema.operands[position].name} lives "
-                f"on {_named(type(carrier), expected)}, expected "
-                f"{_named(expected, type(carrier))}; move or copy it there first"
+                f"{definition.name}: carriers must match: {name} lives on "
+                f"{_named(found, expected)}, expected {_named(expected, found)}; "
+                "move or copy it there first"
             )
     return first
 

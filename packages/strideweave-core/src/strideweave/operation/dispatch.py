@@ -111,10 +111,10 @@ def bind_kernel(name: str, kernel: "Kernel") -> Operation:
         >>> from strideweave.operation import bind_kernel, operation_definition
         >>> operation = bind_kernel("exp", operation_definition("exp").reference)
     """
-    if not isinstance(name, str):
-        raise TypeError(f"bind_kernel: name must be a str, got {type(name).__qualname__}")
     definition = definitions.find_definition(name)
     if definition is None:
+        if not isinstance(name, str):
+            raise TypeError(f"bind_kernel: name must be a str, got {type(name).__qualname__}")
         _refuse_unknown("bind_kernel", name)
     if not callable(kernel):
         raise TypeError(

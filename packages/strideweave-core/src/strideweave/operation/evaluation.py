@@ -37,7 +37,7 @@ def evaluate(
         definitions.operation_definition(operation) if isinstance(operation, str) else operation
     )
     binding, carrier = bind_call(definition, operands, options)
-    schema, bound, bound_options = binding
+    schema, bound, bound_options, _ = binding
     chosen = alignment or definition._alignment
     enabled = grad_mode.enabled
     grad_mode.enabled = False

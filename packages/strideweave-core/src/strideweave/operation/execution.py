@@ -61,16 +61,12 @@ def as_outputs(value: object, source: str) -> Outputs:
 
 
 def execute(
-    carrier: "Carrier",
-    record: ClassRecord,
-    kernel: Kernel | None,
-    invocation: ResolvedInvocation,
+    carrier: "Carrier", kernel: Kernel | None, invocation: ResolvedInvocation
 ) -> tuple[Outputs, ResultClasses]:
     """Run the invocation once and wait for it.
 
     Args:
         carrier: The dispatching carrier.
-        record: The sealed record of its exact class.
         kernel: The hook's kernel on a definition-free carrier, else None.
         invocation: What to execute.
 
@@ -84,10 +80,10 @@ def execute(
     if kernel is not None:
         value = kernel(invocation)
         if isinstance(value, Tensor):
-            outputs: Outputs = (value,)
-        else:
-            outputs = as_outputs(value, f"the kernel of {invocation.name}")
-        return outputs, (record.carrier_class,) * len(invocation.results)
+            return (value,), (type(carrier),)
+        outputs = as_outputs(value, f"the kernel of {invocation.name}")
+        return outputs, (type(carrier),) * len(outputs)
+    record = carrier._class_record
     definition = record.definition
     assert definition is not None
     if definition.composite is not None:

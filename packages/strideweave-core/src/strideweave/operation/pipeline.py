@@ -74,27 +74,31 @@ class BoundOperation(Operation):
         carrier: "Carrier",
         resolution: Resolution,
         invocation: ResolvedInvocation,
-        tensors: list[Tensor],
+        tensors: tuple[Tensor, ...],
         records: bool,
     ) -> "Tensor | Outputs":
         """Run the stages from prepare to publication over a matched call."""
         self._dispatch_carrier = None
         versions = self._saved_versions(resolution, tensors) if records else ()
         states = operand_states(tensors)
-        enabled = grad_mode.enabled
-        grad_mode.enabled = False
-        try:
-            outputs, classes = execute(carrier, carrier._class_record, self._kernel, invocation)
-        finally:
-            grad_mode.enabled = enabled
+        if grad_mode.enabled:
+            grad_mode.enabled = False
+            try:
+                outputs, classes = execute(carrier, self._kernel, invocation)
+            finally:
+                grad_mode.enabled = True
+        else:
+            outputs, classes = execute(carrier, self._kernel, invocation)
         validate_results(outputs, invocation, classes, states)
         if resolution.mutated_operands:
             publish_mutations(invocation, states)
         if records:
-            self._record(resolution, invocation, tuple(tensors), versions, outputs)
+            self._record(resolution, invocation, tensors, versions, outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def _saved_versions(self, resolution: Resolution, tensors: list[Tensor]) -> tuple[Any, ...]:
+    def _saved_versions(
+        self, resolution: Resolution, tensors: tuple[Tensor, ...]
+    ) -> tuple[Any, ...]:
         if self._definition._is_builtin:
             return tuple([tensor._version_token() for tensor in tensors])
         saved = resolution.saved_operands
@@ -173,13 +177,12 @@ def until_live(
     carrier: "Carrier",
     binding: Binding,
     alignment: "Alignment | None",
-) -> tuple[Resolution, ResolvedInvocation, list[Tensor]]:
+) -> tuple[Resolution, ResolvedInvocation, tuple[Tensor, ...]]:
     """Run the stages roles, align, resolve and live over bound arguments."""
-    schema, operands, options = binding
+    schema, operands, options, tensors = binding
     if definition._roles is not None:
         definition._roles(operands)
     resolution, invocation = resolve(definition, schema, operands, options, alignment)
-    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     carrier._require_executable(definition.name)
     for tensor in tensors:
         if tensor._carrier is not carrier:
@@ -192,7 +195,7 @@ def _until_match(
     carrier: "Carrier",
     binding: Binding,
     alignment: "Alignment | None",
-) -> tuple[Resolution, ResolvedInvocation, list[Tensor], bool]:
+) -> tuple[Resolution, ResolvedInvocation, tuple[Tensor, ...], bool]:
     """Run every stage that precedes provider work; also tell whether the call is recorded."""
     resolution, invocation, tensors = until_live(definition, carrier, binding, alignment)
     records = resolution.records_graph and grad_mode.enabled
@@ -320,7 +323,7 @@ def _run_own(
     alignment: "Alignment | None",
 ) -> Any:
     """Run the Operation that a definition-free carrier wrote, which resolves by itself."""
-    schema, operands, options = binding
+    schema, operands, options, _ = binding
     if alignment is not None:
         operands = lowered(schema, operands, alignment)
     accumulator = options.get("accumulator_dtype")

@@ -26,7 +26,7 @@ class ProviderContractError(RuntimeError):
 OperandState: TypeAlias = "tuple[Carrier, int, int]"
 
 
-def operand_states(tensors: list[Tensor]) -> list[OperandState]:
+def operand_states(tensors: tuple[Tensor, ...]) -> list[OperandState]:
     """Note the state of every distinct live carrier among the Tensors."""
     states: list[OperandState] = []
     for tensor in tensors:
@@ -64,22 +64,11 @@ def validate_results(
     for index, spec in enumerate(specs):
         output = outputs[index]
         if spec.alias_of is not None:
-            if output is not invocation.call.operands[spec.alias_of]:
-                raise _conflict(
-                    invocation,
-                    "alias",
-                    f"result {index} must be operand {spec.alias_of} itself, got another object",
-                )
+            _check_alias(invocation, index, spec.alias_of, output)
         elif not _fits(output, spec, carrier_classes[index]):
             raise _mismatch(invocation, index, spec, output, carrier_classes[index])
         else:
-            for operand in invocation.call.operands:
-                if output is operand:
-                    raise _conflict(
-                        invocation,
-                        "alias",
-                        f"result {index} must be a fresh Tensor, got an operand itself",
-                    )
+            _check_fresh(invocation, index, output)
         if index == 0:
             _check_effects(invocation, states)
         if spec.alias_of is None and output._autograd_ctx is not None:
@@ -87,6 +76,23 @@ def validate_results(
                 invocation,
                 "autograd",
                 f"result {index} already has an autograd node; the framework attaches it",
+            )
+
+
+def _check_alias(invocation: ResolvedInvocation, index: int, position: int, output: Tensor) -> None:
+    if output is not invocation.call.operands[position]:
+        raise _conflict(
+            invocation,
+            "alias",
+            f"result {index} must be operand {position} itself, got another object",
+        )
+
+
+def _check_fresh(invocation: ResolvedInvocation, index: int, output: Tensor) -> None:
+    for operand in invocation.call.operands:
+        if output is operand:
+            raise _conflict(
+                invocation, "alias", f"result {index} must be a fresh Tensor, got an operand itself"
             )
 
 
