@@ -12,8 +12,9 @@ import numpy
 from measuring import Comparison, report
 
 import strideweave as sw
+from strideweave.carriers.extension import PreparedKernel, ProviderResult
 from strideweave.carriers.operation_policy import resolve_operation_plan
-from strideweave.operation import operation_definition
+from strideweave.operation import ResolvedInvocation, operation_definition
 
 VALUES = [1.0, 2.0, 3.0, 4.0]
 
@@ -48,8 +49,8 @@ STORAGE = sw.StorageProvider[Slab](
 
 
 def _prepare_add(
-    invocation: sw.ResolvedInvocation, interface: sw.KernelExecutionInterface
-) -> sw.PreparedKernel | sw.Unsupported:
+    invocation: ResolvedInvocation, interface: sw.KernelExecutionInterface
+) -> PreparedKernel | sw.Unsupported:
     lhs, rhs = invocation.operands
     (spec,) = invocation.results
     assert isinstance(lhs, sw.Tensor) and isinstance(rhs, sw.Tensor)
@@ -58,12 +59,12 @@ def _prepare_add(
     if lhs.layout != spec.layout or rhs.layout != spec.layout or lhs.offset or rhs.offset:
         return sw.Unsupported("operands lie differently from the result")
 
-    def submit() -> sw.ProviderResult:
+    def submit() -> ProviderResult:
         carrier = Slab(spec.layout.cosize, dtype=sw.DType.Float32)
         numpy.add(left.cells, right.cells, carrier.cells)
-        return sw.ProviderResult((sw.Tensor(carrier, 0, spec.layout),))
+        return ProviderResult((sw.Tensor(carrier, 0, spec.layout),))
 
-    return sw.PreparedKernel(interface, submit)
+    return PreparedKernel(interface, submit)
 
 
 def _register() -> None:

@@ -112,16 +112,20 @@ class Carrier:
                     "super().__init__() and override the storage hooks, or register a definition "
                     "for exactly this class first"
                 )
-            self._initialize_definition_free()
+            self._initialize_definition_free(record)
         else:
             self._class_record = record
             self._version = 0
             self._ownership = None
             construction.initialize(self, storage, slots, dtype, mutable)
 
-    def _initialize_definition_free(self) -> None:
-        """Set the framework's state of a definition-free instance, and nothing else."""
-        self._class_record = seal(type(self), "the construction of an instance")
+    def _initialize_definition_free(self, record: ClassRecord) -> None:
+        """Set the framework's state of a definition-free instance, and nothing else.
+
+        Args:
+            record: The sealed record of its exact class.
+        """
+        self._class_record = record
         self._version = 0
         self._ownership = None
         self._released = False

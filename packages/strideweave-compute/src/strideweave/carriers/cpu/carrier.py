@@ -10,8 +10,11 @@ import numpy
 
 import strideweave.carriers.cpu.kernels as kernels
 from strideweave.carriers.base import Carrier
+from strideweave.carriers.capability_queries import register_operation_capabilities
+from strideweave.carriers.class_record import class_record
 from strideweave.carriers.closed import reject_carrier_subclass
 from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, storage_array
+from strideweave.carriers.generic.capabilities import catalogue_capabilities
 from strideweave.carriers.normalization import NORMALIZERS
 from strideweave.dtype import DType
 from strideweave.dtype.storage import accepts_storage_dtype, validate_storage_dtype
@@ -98,8 +101,8 @@ class CPU(Carrier):
             is_foreign: Whether others write to the array too, so that bytes of Bool may be
                 anything.
         """
-        carrier: CPU = cls.__new__(cls)
-        carrier._initialize_definition_free()
+        carrier: CPU = object.__new__(cls)
+        carrier._initialize_definition_free(_RECORD)
         carrier._buffer = buffer
         carrier._dtype = dtype
         carrier._is_foreign = is_foreign
@@ -253,9 +256,7 @@ class CPU(Carrier):
 
     def _values(self) -> Array:
         """Give the live storage for reading, with bytes of Bool that are 0 or 1."""
-        if self._is_foreign and self._dtype is DType.Bool:
-            return numpy.not_equal(self._buffer.view(numpy.uint8), 0)
-        return self._buffer
+        return _zero_or_one(self._buffer) if self._is_foreign else self._buffer
 
     def _host_array(self) -> Array | None:
         return None if self._released else self._buffer
@@ -269,11 +270,21 @@ class CPU(Carrier):
     def _write_span(self, start: int, values: memoryview) -> object:
         if self._released:
             return NotImplemented
-        self._buffer[start : start + len(values)] = values
+        self._buffer[start : start + len(values)] = _zero_or_one(numpy.asarray(values))
         return None
 
 
+register_operation_capabilities(CPU, catalogue_capabilities())
+
+_RECORD: Final = class_record(CPU)
 _NOTHING: Final[Array] = numpy.empty(0, numpy.bool_)
+
+
+def _zero_or_one(values: Array) -> Array:
+    """Normalize bytes of Bool that others may have written; other types stay as they are."""
+    if values.dtype != numpy.bool_:
+        return values
+    return numpy.not_equal(values.view(numpy.uint8), 0)
 
 
 def _integer(size: SupportsIndex) -> int:

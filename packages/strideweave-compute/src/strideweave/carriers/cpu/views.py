@@ -108,4 +108,5 @@ def result(values: Array, spec: ResultSpec) -> Tensor:
             result takes them over.
         spec: The result's dtype and layout.
     """
-    return tensor_over(carrier_module.CPU._adopt(values, spec.dtype), 0, spec.layout)
+    dtype = spec.dtype
+    return tensor_over(carrier_module.CPU._adopt(values, dtype), 0, spec.layout, dtype)

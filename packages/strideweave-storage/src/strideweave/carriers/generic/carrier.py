@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from typing import Any, Final, SupportsIndex, final
 
 from strideweave.carriers.base import Carrier
+from strideweave.carriers.capability_queries import register_operation_capabilities
 from strideweave.carriers.closed import reject_carrier_subclass
 from strideweave.carriers.construction import checked_extent
+from strideweave.carriers.generic.capabilities import catalogue_capabilities
 from strideweave.carriers.generic.kernels import reference_operation
 from strideweave.carriers.normalization import NORMALIZERS
 from strideweave.dtype import DType
@@ -186,6 +188,8 @@ class Generic(Carrier):
         self._values[start : start + len(values)] = values.tolist()
         return None
 
+
+register_operation_capabilities(Generic, catalogue_capabilities())
 
 _TYPECODES: Final[dict[DType, str]] = {DType.Float32: "f", DType.Int32: "i"}
 

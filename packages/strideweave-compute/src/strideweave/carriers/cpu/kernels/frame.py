@@ -20,6 +20,7 @@ Compute: TypeAlias = Callable[..., Any]
 """Computes one array from arrays; a last positional argument, if given, receives the values."""
 
 _BINARY32 = Arithmetic.BINARY32
+_BOOL = DType.Bool
 
 _quiet = Context()
 _quiet.run(numpy.seterr, all="ignore")
@@ -98,7 +99,8 @@ def _flat_operands(
     """
     arrays: list[Any] = []
     whole = False
-    for operand, plan in zip(operands, plans, strict=True):
+    for position, operand in enumerate(operands):
+        plan = plans[position]
         source, target = plan.dtype, plan.convert_to
         if source is None:
             arrays.append(scalar(operand, target))
@@ -108,7 +110,8 @@ def _flat_operands(
             whole = True
         elif own.cosize != 1:
             return None
-        array = operand._carrier._values()
+        carrier = operand._carrier
+        array = carrier._values() if source is _BOOL else carrier._buffer
         start, count = operand._offset, own.cosize
         if start or array.size != count:
             array = array[start : start + count]
