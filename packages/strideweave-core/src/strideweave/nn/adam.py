@@ -11,7 +11,8 @@ from strideweave.nn.optimizer import (
     positive_real,
     read_elements,
     rounded_map,
-    zero_elements,
+    write_elements,
+    zeros_like,
 )
 from strideweave.tensor.tensor import Tensor
 
@@ -65,7 +66,10 @@ class Adam(Optimizer):
         self._moments: dict[int, _Moments] = {}
 
     def _update(self, position: int, slots: Tensor, gradient: Tensor) -> None:
-        moments = self._moments.setdefault(position, _Moments(slots.size()))
+        values, slopes = read_elements(slots, gradient)
+        moments = self._moments.get(position)
+        if moments is None:
+            moments = self._moments[position] = _Moments(zeros_like(values), zeros_like(values))
         moments.steps += 1
         lr, eps, decay, (beta1, beta2) = self.lr, self._eps, self._weight_decay, self._betas
         correction1, correction2 = 1 - beta1**moments.steps, 1 - beta2**moments.steps
@@ -80,10 +84,9 @@ class Adam(Optimizer):
         def moved(p: Elements, m: Elements, v: Elements) -> Elements:
             return p - lr * (m / correction1) / ((v / correction2) ** 0.5 + eps)
 
-        values, slopes = read_elements(slots), read_elements(gradient)
         moments.mean = rounded_map(mean, moments.mean, values, slopes)
         moments.mean_square = rounded_map(mean_square, moments.mean_square, values, slopes)
-        slots[...] = rounded_map(moved, values, moments.mean, moments.mean_square)
+        write_elements(slots, rounded_map(moved, values, moments.mean, moments.mean_square))
 
 
 @final
@@ -92,10 +95,10 @@ class _Moments:
 
     __slots__ = ("mean", "mean_square", "steps")
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, mean: Elements, mean_square: Elements) -> None:
         self.steps = 0
-        self.mean = zero_elements(count)
-        self.mean_square = zero_elements(count)
+        self.mean = mean
+        self.mean_square = mean_square
 
 
 def _checked_betas(betas: object) -> tuple[float, float]:

@@ -14,7 +14,9 @@ from strideweave.nn.distinct import distinct_slots, representatives
 from strideweave.tensor.access import logical_values
 from strideweave.tensor.tensor import Tensor, tensor_over
 
-Elements: TypeAlias = Any  # binary32 values: a one-dimensional numpy.ndarray or array.array
+Elements: TypeAlias = Any  # binary32 values: a numpy.ndarray or, without NumPy, an array.array
+
+_BLOCK = 1 << 14
 
 
 class Optimizer(ABC):
@@ -130,15 +132,27 @@ def positive_real(owner: str, argument: str, value: object) -> float:
     raise ValueError(f"{owner}: {argument} must be positive, got {number!r}")
 
 
-def read_elements(tensor: Tensor) -> Elements:
-    """Read the values of a Float32 tensor in logical order."""
-    values = host.read_array(tensor)
-    return array("f", logical_values(tensor)) if values is None else values.ravel()
+def read_elements(*tensors: Tensor) -> list[Elements]:
+    """Read the values of Float32 tensors of one shape into arrays of one shape."""
+    views = [host.read_array(tensor) for tensor in tensors]
+    if not any(view is None for view in views):
+        return views
+    numpy = host.numpy_module()
+    flat = [array("f", logical_values(tensor)) for tensor in tensors]
+    return flat if numpy is None else [numpy.asarray(values) for values in flat]
 
 
-def zero_elements(count: int) -> Elements:
-    """Return ``count`` zeros."""
-    return array("f", bytes(4 * count))
+def write_elements(tensor: Tensor, values: Elements) -> None:
+    """Replace the values of a tensor, in one bulk write, by an array as ``read_elements`` gives."""
+    # A bulk write takes the leaves in their own order, or one dimension in logical order.
+    tensor[...] = values if isinstance(values, array) else values.T
+
+
+def zeros_like(values: Elements) -> Elements:
+    """Return zeros in the form of ``values``."""
+    if isinstance(values, array):
+        return array("f", bytes(4 * len(values)))
+    return rounded_map(lambda value: 0.0, values)
 
 
 def rounded_map(formula: Callable[..., Any], *columns: Elements) -> Elements:
@@ -146,17 +160,28 @@ def rounded_map(formula: Callable[..., Any], *columns: Elements) -> Elements:
 
     Args:
         formula: Arithmetic of one argument per column, which works on floats and on numpy arrays.
-        *columns: As many elements each.
+        *columns: Arrays of one shape.
 
     Returns:
-        One element per row.
+        An array of that shape.
     """
     numpy = host.numpy_module()
     if numpy is None:
         return array("f", map(formula, *columns))
-    wide = [numpy.asarray(column, numpy.float64) for column in columns]
-    with numpy.errstate(all="ignore"):
-        return formula(*wide).astype(numpy.float32)
+    result = numpy.empty_like(columns[0])
+    # Blocks of the iterator's buffer stay in the processor's cache, in any memory order.
+    blocks = numpy.nditer(
+        [*columns, result],
+        ["external_loop", "buffered"],
+        [*([["readonly"]] * len(columns)), ["writeonly"]],
+        op_dtypes=[numpy.float64] * (len(columns) + 1),
+        casting="same_kind",
+        buffersize=_BLOCK,
+    )
+    with numpy.errstate(all="ignore"), blocks:
+        for *inputs, output in blocks:
+            output[...] = formula(*inputs)
+    return result
 
 
 def _require_update(subject: str, parameter: Parameter, gradient: object) -> None:

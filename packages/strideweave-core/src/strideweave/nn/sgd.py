@@ -2,7 +2,7 @@
 
 from typing import final
 
-from strideweave.nn.optimizer import Optimizer, read_elements, rounded_map
+from strideweave.nn.optimizer import Optimizer, read_elements, rounded_map, write_elements
 from strideweave.tensor.tensor import Tensor
 
 
@@ -30,6 +30,5 @@ class SGD(Optimizer):
 
     def _update(self, position: int, slots: Tensor, gradient: Tensor) -> None:
         lr = self.lr
-        slots[...] = rounded_map(
-            lambda p, g: p - lr * g, read_elements(slots), read_elements(gradient)
-        )
+        values, slopes = read_elements(slots, gradient)
+        write_elements(slots, rounded_map(lambda p, g: p - lr * g, values, slopes))
