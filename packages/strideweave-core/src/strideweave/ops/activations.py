@@ -5,14 +5,12 @@ from strideweave.ops import binary32
 from strideweave.ops.binary32 import Values
 from strideweave.ops.gradients import (
     add,
-    choose,
-    is_at_most,
-    is_less,
     mul,
     one_minus,
     unary_rule,
 )
 from strideweave.ops.metadata import constant_like
+from strideweave.ops.routing import choose, is_at_most, is_less
 from strideweave.ops.unary import define_unary
 from strideweave.tensor.tensor import Tensor
 

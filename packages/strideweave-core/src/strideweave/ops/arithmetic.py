@@ -15,9 +15,7 @@ from strideweave.ops.binary32 import Values
 from strideweave.ops.gradients import (
     Rule,
     binary_rule,
-    choose,
     div,
-    is_less,
     mul,
     neg,
     negated,
@@ -27,6 +25,7 @@ from strideweave.ops.gradients import (
 from strideweave.ops.metadata import constant_like
 from strideweave.ops.reference import convert_weak_scalar, pointwise_reference
 from strideweave.ops.results import Saved, nothing_saved, pointwise_resolve, tensors_saved
+from strideweave.ops.routing import choose, is_less
 from strideweave.ops.schemas import scalar, schema, tensor
 from strideweave.tensor.tensor import Tensor
 

@@ -11,10 +11,11 @@ from strideweave.ops import binary32
 from strideweave.ops.alignment import PointwiseAlignment
 from strideweave.ops.arithmetic import define_binary
 from strideweave.ops.binary32 import Values
-from strideweave.ops.gradients import binary_rule, choose, is_equal, is_less, is_nan, mul, vjp_of
+from strideweave.ops.gradients import binary_rule, mul, vjp_of
 from strideweave.ops.metadata import constant_like
 from strideweave.ops.reference import convert_weak_scalar, pointwise_reference
 from strideweave.ops.results import pointwise_resolve, tensors_saved
+from strideweave.ops.routing import choose, is_equal, is_less, is_nan
 from strideweave.ops.schemas import role_dtypes, scalar, schema, tensor
 from strideweave.tensor.tensor import Tensor
 

@@ -109,28 +109,3 @@ def recip(tensor: Tensor) -> Tensor:
 def one_minus(tensor: Tensor) -> Tensor:
     """Evaluate ``1 - tensor``."""
     return sub(constant_like(tensor, 1.0), tensor)
-
-
-def choose(condition: Tensor, on_true: Tensor, on_false: Tensor) -> Tensor:
-    """Evaluate ``select``: losers never leak into the gradient."""
-    return evaluate("select", condition, on_true, on_false)
-
-
-def is_less(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Evaluate ``lhs < rhs``."""
-    return evaluate("lt", lhs, rhs)
-
-
-def is_equal(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Evaluate ``lhs == rhs``."""
-    return evaluate("eq", lhs, rhs)
-
-
-def is_at_most(lhs: Tensor, rhs: Tensor) -> Tensor:
-    """Evaluate ``lhs <= rhs``."""
-    return evaluate("le", lhs, rhs)
-
-
-def is_nan(tensor: Tensor) -> Tensor:
-    """Evaluate ``tensor != tensor``."""
-    return evaluate("ne", tensor, tensor)

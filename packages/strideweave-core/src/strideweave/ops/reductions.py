@@ -19,10 +19,11 @@ from strideweave.operation.policy import INT32_MAX, Arithmetic
 from strideweave.operation.schema import NON_DIFFERENTIABLE
 from strideweave.ops import binary32
 from strideweave.ops.binary32 import Values
-from strideweave.ops.gradients import VJP, choose, div, is_equal, is_nan, mul, vjp_of
+from strideweave.ops.gradients import VJP, div, mul, vjp_of
 from strideweave.ops.metadata import constant_like, filled, layout_of, over_kept
 from strideweave.ops.reference import Numbers, allocated, checked_int32, converted_operands
 from strideweave.ops.results import Resolve, planned, resolved
+from strideweave.ops.routing import choose, is_equal, is_less, is_nan
 from strideweave.ops.schemas import schema, tensor, with_accumulator
 from strideweave.tensor.tensor import Tensor, tensor_over
 
@@ -114,12 +115,12 @@ def _winner_gradient(name: str) -> VJP:
     def rule(context: VJPContext, cotangent: Tensor) -> Tensor:
         (operand,) = context.saved_operands
         shape = operand.shape
-        winner = evaluate(name, operand)
+        winner = over_kept(shape, evaluate(name, operand))
         one, zero = constant_like(operand, 1.0), constant_like(operand, 0.0)
-        wins = is_equal(operand, over_kept(shape, winner))
+        wins = is_equal(operand, winner)
         count = evaluate("reduce_sum", choose(wins, one, zero))
         share = choose(wins, over_kept(shape, div(cotangent, count)), zero)
-        return choose(over_kept(shape, is_nan(winner)), constant_like(operand, nan), share)
+        return choose(is_nan(winner), constant_like(operand, nan), share)
 
     return vjp_of(tensor=rule)
 
@@ -135,24 +136,23 @@ def _product_gradient(context: VJPContext, cotangent: Tensor) -> Tensor:
     """
     (operand,) = context.saved_operands
     shape = operand.shape
-    one = constant_like(operand, 1.0)
+    one, zero = constant_like(operand, 1.0), constant_like(operand, 0.0)
     gradient = filled(shape, 0.0, like=cotangent)
-    for own in _one_hot_positions(cotangent, shape):
+    for marks in _one_hot_positions(cotangent, shape):
+        own = is_less(zero, marks)
         others = evaluate("reduce_prod", choose(own, one, operand))
         gradient = choose(own, over_kept(shape, mul(cotangent, others)), gradient)
     return gradient
 
 
 def _one_hot_positions(like: Tensor, shape: Shape) -> Iterator[Tensor]:
-    """Yield for each reduced position the Bool Tensor that is True exactly there.
+    """Yield for each reduced position a Tensor that is 1 exactly there.
 
-    All of them are windows into one row of zeros around a single True.
+    All of them are windows into one row of zeros around a single 1.
     """
     reduced = shape[1]
     extent = reduced.size
-    row = like.carrier.new_like(
-        [slot == extent - 1 for slot in range(2 * extent - 1)], dtype=DType.Bool
-    )
+    row = like.carrier.new_like([float(slot == extent - 1) for slot in range(2 * extent - 1)])
     strides = canonical_layout(reduced).leaf_strides
     kept_leaves = len(shape[0].leaves)
     layout = layout_of(shape, (0,) * kept_leaves + strides)

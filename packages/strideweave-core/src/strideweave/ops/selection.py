@@ -5,10 +5,11 @@ from strideweave.operation.definition import define_builtin
 from strideweave.operation.invocation import BoundOperationCall, VJPContext
 from strideweave.ops.alignment import PointwiseAlignment
 from strideweave.ops.binary32 import Values
-from strideweave.ops.gradients import choose, vjp_of
+from strideweave.ops.gradients import vjp_of
 from strideweave.ops.metadata import constant_like
 from strideweave.ops.reference import pointwise_reference
 from strideweave.ops.results import pointwise_resolve
+from strideweave.ops.routing import choose
 from strideweave.ops.schemas import role_dtypes, schema, tensor
 from strideweave.tensor.tensor import Tensor
 
