@@ -1,7 +1,7 @@
 """DependentCarrier: the base of carriers that execute through the instances they compose."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from strideweave.carriers import capability_queries, construction
 from strideweave.carriers.base import Carrier
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 class _FinalizingType(type):
     """Finalizes a definition-backed dependent carrier once its ``__init__`` has returned."""
 
-    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
-        instance: object = cast(Any, cls).__new__(cls, *arguments, **keywords)
-        if not isinstance(instance, DependentCarrier):
+    if not TYPE_CHECKING:  # checkers take what a call gives from __init__
+
+        def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+            instance = cls.__new__(cls, *arguments, **keywords)
+            if not isinstance(instance, DependentCarrier):
+                return instance
+            try:
+                type(instance).__init__(instance, *arguments, **keywords)
+                if instance._class_record.definition is not None and not instance._is_finalized():
+                    instance._finalize_dependent_capabilities()
+            except BaseException as error:
+                construction.abandon(instance, error)
+                raise
             return instance
-        try:
-            type(instance).__init__(instance, *arguments, **keywords)
-            if instance._class_record.definition is not None and not instance._is_finalized():
-                instance._finalize_dependent_capabilities()
-        except BaseException as error:
-            construction.abandon(instance, error)
-            raise
-        return instance
 
 
 class DependentCarrier(Carrier, metaclass=_FinalizingType):
