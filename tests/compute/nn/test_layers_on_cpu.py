@@ -88,6 +88,8 @@ def test_linear_refuses_other_inputs(affine: nn.Linear) -> None:
     ):
         with pytest.raises(kind, match=message):
             affine(x)
+    with pytest.raises(TypeError, match="x must be a Tensor"):
+        affine([[1.0, 2.0]])
 
 
 @pytest.mark.rule("N-32", "N-37")

@@ -92,6 +92,10 @@ def test_mse_loss_refuses_other_layouts(make: Callable[..., Any]) -> None:
     for wrong in ("(4):(1)", "((2,2)):((1,2))", "(2,(1,2)):(1,(2,2))"):
         with pytest.raises(ValueError, match="flat two-mode"):
             nn.MSELoss()(make([1.0] * 4, wrong), flat)
+    loss: Any = nn.MSELoss()
+    for arguments, name in (((3, flat), "prediction"), ((flat, 3), "target")):
+        with pytest.raises(TypeError, match=f"{name} must be a Tensor"):
+            loss(*arguments)
     with pytest.raises(ValueError, match="layouts must match"):
         nn.MSELoss()(flat, make([1.0] * 4, "(2,2):(2,1)"))
 

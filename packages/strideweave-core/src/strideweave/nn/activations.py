@@ -38,48 +38,104 @@ class ReLU(_Activation):
 
 @final
 class LeakyReLU(_Activation):
-    """The leaky rectifier: ``x`` where it is not negative, else ``0.01 * x``."""
+    """The leaky rectifier: ``x`` where it is not negative, else ``0.01 * x``.
+
+    Examples:
+        >>> import strideweave as sw
+        >>> from strideweave.testing import ArrayCarrier
+        >>> result = sw.nn.LeakyReLU()(sw.friendly.tensor([-1.0, 2.0], carrier=ArrayCarrier))
+        >>> [round(value, 4) for value in result.tolist()]
+        [-0.01, 2.0]
+    """
 
     _function = staticmethod(functional.leaky_relu)
 
 
 @final
 class ELU(_Activation):
-    """The exponential linear unit: ``x`` where it is positive, else ``exp(x) - 1``."""
+    """The exponential linear unit: ``x`` where it is positive, else ``exp(x) - 1``.
+
+    Examples:
+        >>> import strideweave as sw
+        >>> from strideweave.testing import ArrayCarrier
+        >>> result = sw.nn.ELU()(sw.friendly.tensor([-1.0, 2.0], carrier=ArrayCarrier))
+        >>> [round(value, 4) for value in result.tolist()]
+        [-0.6321, 2.0]
+    """
 
     _function = staticmethod(functional.elu)
 
 
 @final
 class GELU(_Activation):
-    """The Gaussian error linear unit in its exact form, ``x`` times the normal distribution."""
+    """The Gaussian error linear unit in its exact form, ``x`` times the normal distribution.
+
+    Examples:
+        >>> import strideweave as sw
+        >>> from strideweave.testing import ArrayCarrier
+        >>> result = sw.nn.GELU()(sw.friendly.tensor([-1.0, 2.0], carrier=ArrayCarrier))
+        >>> [round(value, 4) for value in result.tolist()]
+        [-0.1587, 1.9545]
+    """
 
     _function = staticmethod(functional.gelu)
 
 
 @final
 class SiLU(_Activation):
-    """The sigmoid-weighted unit ``x * sigmoid(x)``."""
+    """The sigmoid-weighted unit ``x * sigmoid(x)``.
+
+    Examples:
+        >>> import strideweave as sw
+        >>> from strideweave.testing import ArrayCarrier
+        >>> result = sw.nn.SiLU()(sw.friendly.tensor([-1.0, 2.0], carrier=ArrayCarrier))
+        >>> [round(value, 4) for value in result.tolist()]
+        [-0.2689, 1.7616]
+    """
 
     _function = staticmethod(functional.silu)
 
 
 @final
 class Sigmoid(_Activation):
-    """The logistic function ``1 / (1 + exp(-x))``."""
+    """The logistic function ``1 / (1 + exp(-x))``.
+
+    Examples:
+        >>> import strideweave as sw
+        >>> from strideweave.testing import ArrayCarrier
+        >>> result = sw.nn.Sigmoid()(sw.friendly.tensor([-1.0, 2.0], carrier=ArrayCarrier))
+        >>> [round(value, 4) for value in result.tolist()]
+        [0.2689, 0.8808]
+    """
 
     _function = staticmethod(functional.sigmoid)
 
 
 @final
 class Softplus(_Activation):
-    """The smooth rectifier ``log(1 + exp(x))``."""
+    """The smooth rectifier ``log(1 + exp(x))``.
+
+    Examples:
+        >>> import strideweave as sw
+        >>> from strideweave.testing import ArrayCarrier
+        >>> result = sw.nn.Softplus()(sw.friendly.tensor([-1.0, 2.0], carrier=ArrayCarrier))
+        >>> [round(value, 4) for value in result.tolist()]
+        [0.3133, 2.1269]
+    """
 
     _function = staticmethod(functional.softplus)
 
 
 @final
 class Tanh(_Activation):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Examples:
+        >>> import strideweave as sw
+        >>> from strideweave.testing import ArrayCarrier
+        >>> result = sw.nn.Tanh()(sw.friendly.tensor([-1.0, 2.0], carrier=ArrayCarrier))
+        >>> [round(value, 4) for value in result.tolist()]
+        [-0.7616, 0.964]
+    """
 
     _function = staticmethod(functional.tanh)

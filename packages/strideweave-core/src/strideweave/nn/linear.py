@@ -71,9 +71,11 @@ class Linear(Module):
             ``[batch, out_features]``, column-major.
 
         Raises:
+            TypeError: ``x`` is no Tensor, or on another carrier class.
             ValueError: ``x`` has another form.
-            TypeError: ``x`` is on another carrier class.
         """
+        if not isinstance(x, Tensor):
+            raise TypeError(f"Linear: x must be a Tensor, got {type(x).__qualname__}")
         layout = x.layout
         if len(layout) != 2 or layout.depth != 1:
             raise ValueError(f"Linear: x must be a flat two-mode tensor, got {layout!r}")

@@ -38,8 +38,14 @@ class MSELoss(Module):
             The loss in the layout ``(1):(1)``.
 
         Raises:
+            TypeError: An argument is no Tensor.
             ValueError: A layout does not fit.
         """
+        for name, tensor in (("prediction", prediction), ("target", target)):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(
+                    f"MSELoss: {name} must be a Tensor, got {type(tensor).__qualname__}"
+                )
         if not _is_flat_matrix(prediction.layout):
             raise ValueError(
                 f"MSELoss: prediction must be a flat two-mode tensor, got {prediction.layout!r}"
