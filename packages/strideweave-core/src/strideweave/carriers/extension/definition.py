@@ -39,9 +39,12 @@ class CarrierDefinition(Generic[C_contra]):
         ValueError: Two routes join the same exact classes, or two facets have the same class.
 
     Examples:
-        >>> from strideweave import CarrierDefinition
-        >>> from strideweave.testing import ArrayCarrier
-        >>> definition = CarrierDefinition(provider)  # doctest: +SKIP
+        >>> from strideweave import CarrierDefinition, StorageProvider
+        >>> def callback(carrier, *arguments):
+        ...     "Stands for the author's callbacks."
+        >>> definition = CarrierDefinition(StorageProvider(*[callback] * 6))
+        >>> definition.kernels, definition.transfers
+        (None, ())
     """
 
     storage: StorageProvider[C_contra]

@@ -33,8 +33,15 @@ class KernelPack(Generic[C, I]):
             repeats.
 
     Examples:
-        >>> from strideweave import KernelPack
-        >>> pack = KernelPack("acme.fast", "1.2", Slab, interface, [pattern])  # doctest: +SKIP
+        >>> from strideweave import Carrier, KernelExecutionInterface, KernelPack
+        >>> from strideweave.carriers.extension import reference_pattern
+        >>> from strideweave.operation import operation_definition
+        >>> class Slab(Carrier):
+        ...     pass
+        >>> patterns = [reference_pattern(operation_definition("relu"), preference=1)]
+        >>> pack = KernelPack("acme.slow", "1.2", Slab, KernelExecutionInterface("1"), patterns)
+        >>> pack.patterns[0].kernel_id
+        'reference:relu'
     """
 
     namespace: str

@@ -40,10 +40,17 @@ def register_carrier_definition(carrier_class: type[C], definition: CarrierDefin
             does not suit the kind of class, or the class has a definition or was observed.
 
     Examples:
-        >>> from strideweave import Carrier, CarrierDefinition, register_carrier_definition
+        >>> from strideweave import Carrier, CarrierDefinition, StorageProvider
+        >>> from strideweave import register_carrier_definition
         >>> class Slab(Carrier):
         ...     pass
-        >>> register_carrier_definition(Slab, CarrierDefinition(provider))  # doctest: +SKIP
+        >>> def callback(carrier, *arguments):
+        ...     "Stands for the author's callbacks."
+        >>> storage = StorageProvider[Slab](*[callback] * 6)
+        >>> register_carrier_definition(Slab, CarrierDefinition(storage))
+        >>> register_carrier_definition(Slab, CarrierDefinition(storage))
+        Traceback (most recent call last):
+        TypeError: Slab already has a CarrierDefinition; a class gets one, and it is never replaced
     """
     if not is_concrete_carrier_class(carrier_class):
         raise TypeError(
@@ -116,8 +123,20 @@ def register_kernel_pack(pack: KernelPack[Any, Any]) -> None:
             same ``kernel_id``.
 
     Examples:
-        >>> from strideweave import register_kernel_pack
-        >>> register_kernel_pack(pack)  # doctest: +SKIP
+        >>> from strideweave import CarrierDefinition, Carrier, KernelExecutionInterface
+        >>> from strideweave import KernelPack, KernelProvider, StorageProvider
+        >>> from strideweave import register_carrier_definition, register_kernel_pack
+        >>> from strideweave.carriers.extension import reference_pattern
+        >>> from strideweave.operation import operation_definition
+        >>> class Slab(Carrier):
+        ...     pass
+        >>> def callback(carrier, *arguments):
+        ...     "Stands for the author's callbacks."
+        >>> storage, interface = StorageProvider(*[callback] * 6), KernelExecutionInterface("1")
+        >>> definition = CarrierDefinition(storage, KernelProvider(interface))
+        >>> register_carrier_definition(Slab, definition)
+        >>> patterns = [reference_pattern(operation_definition("relu"))]
+        >>> register_kernel_pack(KernelPack("acme.slow", "1", Slab, interface, patterns))
     """
     if type(pack) is not KernelPack:
         raise TypeError(

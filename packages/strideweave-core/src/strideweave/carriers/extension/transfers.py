@@ -133,8 +133,13 @@ class TransferRoute(Generic[S, D]):
         ValueError: ``route_id`` is empty.
 
     Examples:
-        >>> from strideweave import TransferRoute
-        >>> route = TransferRoute(Slab, Slab, "slab.copy", provider)  # doctest: +SKIP
+        >>> from strideweave import Carrier, TransferRoute, Unsupported
+        >>> from strideweave.carriers.extension import TransferProvider
+        >>> class Slab(Carrier):
+        ...     pass
+        >>> provider = TransferProvider(lambda request: Unsupported("not written yet"))
+        >>> TransferRoute(Slab, Slab, "slab.copy", provider).route_id
+        'slab.copy'
     """
 
     source_class: type[S]
