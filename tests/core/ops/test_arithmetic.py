@@ -16,8 +16,8 @@ Same = Callable[[Any, Any], bool]
 Vjp = Callable[..., list[Any]]
 
 
-@pytest.mark.rule("F-9", "F-10", "F-18")
-def test_rounding(f: Make, i: Make, values: Values) -> None:
+@pytest.mark.rule("F-9", "F-10", "F-18", "X-8", "X-9", "X-10")
+def test_rounding(f: Make, i: Make, values: Values) -> None:
     assert sw.add(f([0.1]), f([0.2]))[0] == 0.30000001192092896
     assert sw.div(f([1.0]), f([3.0]))[0] == 0.3333333432674408
     assert values(sw.add(f([16777216]), f([1]))) == [16777216.0]
@@ -26,7 +26,7 @@ def test_rounding(f: Make, i: Make, values: Values) -> None:  # X-8 to X-10
     assert values(sw.mul(f([1e-40]), 0.5)) == [4.99997305055738e-41]
 
 
-@pytest.mark.rule("F-10", "O-5")
+@pytest.mark.rule("F-10", "O-5", "X-11")
 @pytest.mark.parametrize(
     ("name", "lhs", "rhs"),
     [
@@ -37,7 +37,7 @@ def test_rounding(f: Make, i: Make, values: Values) -> None:  # X-8 to X-10
         ("mul", -(2**31), -1),
     ],
 )
-def test_int32_overflow_is_refused(name: str, lhs: int, rhs: int, i: Make) -> None:
+def test_int32_overflow_is_refused(name: str, lhs: int, rhs: int, i: Make) -> None:
     x, y = i([1, lhs]), i([1, rhs])
     with pytest.raises(OverflowError, match=f"{name}: the exact result .* out of int32 range"):
         getattr(sw, name)(x, y)
@@ -47,8 +47,8 @@ def test_int32_overflow_is_refused(name: str, lhs: int, rhs: int, i: Make) -> No
             sw.mul(x, rhs)
 
 
-@pytest.mark.rule("F-18", "F-19")
-def test_division(f: Make, i: Make, values: Values, same: Same) -> None:
+@pytest.mark.rule("F-18", "F-19", "X-12")
+def test_division(f: Make, i: Make, values: Values, same: Same) -> None:
     assert values(sw.div(i([7]), i([2]))) == [3.5]
     assert values(sw.div(i([1]), i([0]))) == [inf]
     quotients = sw.div(f([1, 1, -1, 0, inf]), f([0.0, -0.0, 0.0, 0.0, inf]))
@@ -62,8 +62,8 @@ def test_signed_zero_sums(f: Make, values: Values, same: Same) -> None:
     assert same(values(sw.sub(f([2.5]), f([2.5]))), [0.0])
 
 
-@pytest.mark.rule("F-11", "O-13", "F-18")
-def test_weak_scalars(f: Make, i: Make, values: Values) -> None:
+@pytest.mark.rule("F-11", "O-13", "F-18", "X-13", "X-14")
+def test_weak_scalars(f: Make, i: Make, values: Values) -> None:
     x = i([3, -2, 0])
     assert sw.mul(x, 2).dtype() is sw.DType.Int32 and values(sw.mul(x, 2)) == [6, -4, 0]
     assert sw.mul(2, x).dtype() is sw.DType.Int32
@@ -116,16 +116,16 @@ def test_dtypes(f: Make, i: Make, b: Make) -> None:
             getattr(sw, name)(b([True]), f([1.0]))
 
 
-@pytest.mark.rule("F-22")
-def test_remainder(f: Make, values: Values, same: Same, vjp: Vjp) -> None:
+@pytest.mark.rule("F-22", "X-22", "X-23")
+def test_remainder(f: Make, values: Values, same: Same, vjp: Vjp) -> None:
     lhs, rhs = [5.5, -5.5, 5.5, -4, 1, inf, 5.5], [2, 2, -2, 2, 0, 2, inf]
     remainders = values(sw.rem(f(lhs), f(rhs)))
     assert same(remainders, [1.5, -1.5, 1.5, -0.0, nan, nan, 5.5])
     assert vjp(sw.rem, f([5.5, -5.5]), f([2, 2])) == [[1, 1], [-2, 2]]
 
 
-@pytest.mark.rule("F-18", "F-14")
-def test_division_gradient(f: Make, vjp: Vjp, same: Same) -> None:
+@pytest.mark.rule("F-18", "F-14", "X-21")
+def test_division_gradient(f: Make, vjp: Vjp, same: Same) -> None:
     lhs, rhs = vjp(sw.div, f([1, 1, 0]), f([2, 0, 0]))
     assert same(lhs, [0.5, inf, inf]) and same(rhs, [-0.25, -inf, nan])
 

@@ -15,8 +15,8 @@ Same = Callable[[Any, Any], bool]
 Vjp = Callable[..., list[Any]]
 
 
-@pytest.mark.rule("F-21", "F-12")
-def test_zeros_and_nan(f: Make, values: Values, same: Same) -> None:
+@pytest.mark.rule("F-21", "F-12", "X-24")
+def test_zeros_and_nan(f: Make, values: Values, same: Same) -> None:
     lhs, rhs = f([0.0, -0.0, -0.0, nan, 0.0]), f([-0.0, 0.0, -0.0, 1.0, 0.0])
     assert same(values(sw.maximum(lhs, rhs)), [0.0, 0.0, -0.0, nan, 0.0])
     assert same(values(sw.minimum(lhs, rhs)), [-0.0, -0.0, -0.0, nan, 0.0])
@@ -24,8 +24,8 @@ def test_zeros_and_nan(f: Make, values: Values, same: Same) -> None:  # X-24
     assert same(values(sw.minimum(f([inf, -inf]), f([1.0, 1.0]))), [1.0, -inf])
 
 
-@pytest.mark.rule("F-21", "F-14")
-def test_maximum_gradient(f: Make, vjp: Vjp, same: Same) -> None:
+@pytest.mark.rule("F-21", "F-14", "X-25")
+def test_maximum_gradient(f: Make, vjp: Vjp, same: Same) -> None:
     lhs = f([1, 2, 3, nan, inf, -inf, 0.0])
     rhs = f([1, 3, 2, 1, inf, -inf, -0.0])
     left, right = vjp(sw.maximum, lhs, rhs)
@@ -42,8 +42,8 @@ def test_losers_get_positive_zero_whatever_the_cotangent(f: Make, vjp: Vjp, same
     assert same(left, [0.0, 0.0]) and same(right, [inf, nan])
 
 
-@pytest.mark.rule("F-25")
-def test_clamp(f: Make, values: Values, same: Same) -> None:
+@pytest.mark.rule("F-25", "X-34")
+def test_clamp(f: Make, values: Values, same: Same) -> None:
     x = f([-2, 0.5, 3, nan, inf, -inf])
     assert same(values(sw.clamp(x, 0, 1)), [0.0, 0.5, 1.0, nan, 1.0, 0.0])
     assert same(values(sw.clamp(x, 2.0, 1.0)), [1.0, 1.0, 1.0, nan, 1.0, 1.0])
@@ -62,15 +62,15 @@ def test_clamp_refuses_other_operands(f: Make, i: Make, b: Make) -> None:
         sw.clamp(f([1]), 0, 10**400)
 
 
-@pytest.mark.rule("F-25", "F-14")
-def test_a_number_as_bound_takes_no_share(f: Make, vjp: Vjp, same: Same) -> None:
+@pytest.mark.rule("F-25", "F-14", "X-35")
+def test_a_number_as_bound_takes_no_share(f: Make, vjp: Vjp, same: Same) -> None:
     x = f([-2, 0.5, 3, 0, 1])
     assert same(vjp(sw.clamp, x, 0.0, 1.0)[0], [0.0, 1.0, 0.0, 1.0, 1.0])
     assert same(vjp(sw.clamp, f([nan]), 0.0, 1.0)[0], [nan])
 
 
-@pytest.mark.rule("F-25")
-def test_tensor_bounds_share(f: Make, vjp: Vjp, same: Same) -> None:
+@pytest.mark.rule("F-25", "X-36")
+def test_tensor_bounds_share(f: Make, vjp: Vjp, same: Same) -> None:
     x, lower, upper = f([0, 0.5, 2, 1, 5]), f([0, 0, 0, 1, 3]), f([1, 1, 1, 1, 2])
     for_x, for_lower, for_upper = vjp(sw.clamp, x, lower, upper)
     assert same(for_x, [0.5, 1.0, 0.0, 0.25, 0.0])

@@ -16,8 +16,8 @@ Vjp = Callable[..., list[Any]]
 FLOAT64 = sw.DType.Float64
 
 
-@pytest.mark.rule("F-35", "F-8", "F-2")
-def test_values_and_gradients(f: Make, values: Values, vjp: Vjp) -> None:
+@pytest.mark.rule("F-35", "F-8", "F-2", "X-50", "X-51")
+def test_values_and_gradients(f: Make, values: Values, vjp: Vjp) -> None:
     lhs, rhs = f([1, 2, 3, 4, 5, 6], 2, 3), f([1, 1, 1, 2, 2, 2], 2, 3)
     product = sw.matmul(lhs, rhs)
     assert values(product) == [14, 18, 17, 22] and str(product.layout) == "(2,2):(1,2)"
@@ -27,8 +27,8 @@ def test_values_and_gradients(f: Make, values: Values, vjp: Vjp) -> None:  # X-5
     assert right == [21, 2100, 43, 4300, 65, 6500]
 
 
-@pytest.mark.rule("F-35", "F-8")
-def test_nested_modes(f: Make, values: Values, vjp: Vjp) -> None:
+@pytest.mark.rule("F-35", "F-8", "X-52")
+def test_nested_modes(f: Make, values: Values, vjp: Vjp) -> None:
     lhs, identity = f(range(1, 13), (2, 3), 2), f([1, 0, 0, 1], 2, 2)
     product = sw.matmul(lhs, identity)
     assert str(product.layout) == "((2,3),2):((1,2),6)"
@@ -41,8 +41,8 @@ def test_nested_modes(f: Make, values: Values, vjp: Vjp) -> None:  # X-52
     assert right == [21, 2100, 43, 4300, 65, 6500, 87, 8700]
 
 
-@pytest.mark.rule("F-35", "F-10")
-def test_int32(i: Make, f: Make, values: Values, vjp: Vjp) -> None:
+@pytest.mark.rule("F-35", "F-10", "X-53")
+def test_int32(i: Make, f: Make, values: Values, vjp: Vjp) -> None:
     exact = sw.matmul(i([2**30, 2**30], 1, 2), i([4, -4], 1, 2))
     assert exact.dtype() is sw.DType.Int32 and values(exact) == [0]
     with pytest.raises(OverflowError, match=r"matmul: .* out of int32 range"):
@@ -52,8 +52,8 @@ def test_int32(i: Make, f: Make, values: Values, vjp: Vjp) -> None:  # X-53
     assert vjp(sw.matmul, f([0.5], 1, 1), i([3], 1, 1), g=[2]) == [[6], None]
 
 
-@pytest.mark.rule("F-33", "F-35", "O-6")
-def test_float64_accumulator(f: Make, values: Values) -> None:
+@pytest.mark.rule("F-33", "F-35", "O-6", "X-54")
+def test_float64_accumulator(f: Make, values: Values) -> None:
     lhs = f([1 + 2.0**-23, 1], 1, 2)
     rhs = f([1 + 2.0**-23, -(1 + 2.0**-22)], 1, 2)
     assert values(sw.matmul(lhs, rhs, accumulator_dtype=FLOAT64)) == [0.0]

@@ -16,8 +16,8 @@ Vjp = Callable[..., list[Any]]
 pytestmark = pytest.mark.rule("F-20")
 
 
-@pytest.mark.rule("F-11", "O-14")
-def test_an_integer_number_keeps_int32(i: Make, values: Values) -> None:
+@pytest.mark.rule("F-11", "O-14", "X-15")
+def test_an_integer_number_keeps_int32(i: Make, values: Values) -> None:
     x = i([3, -2, 0])
     for exponent, expected in [(2, [9, 4, 0]), (0, [1, 1, 1])]:
         power = sw.pow(x, exponent)
@@ -27,7 +27,8 @@ def test_an_integer_number_keeps_int32(i: Make, values: Values) -> None:  # X-15
         assert power.dtype() is sw.DType.Float32 and values(power) == floats
 
 
-def test_integer_powers_are_exact(i: Make, values: Values) -> None:
+@pytest.mark.rule("X-16")
+def test_integer_powers_are_exact(i: Make, values: Values) -> None:
     x = i([1, 0, -1])
     assert values(sw.pow(x, 2**31 - 1)) == [1, 0, -1]
     assert values(sw.pow(x, 2**24 + 1)) == [1, 0, -1]
@@ -35,22 +36,23 @@ def test_integer_powers_are_exact(i: Make, values: Values) -> None:  # X-16
     assert values(sw.pow(i([-2]), 31)) == [-(2**31)]
 
 
+@pytest.mark.rule("X-16")
 @pytest.mark.parametrize(("base", "exponent"), [(2, 31), (-2, 32), (3, 2**31 - 1), (46341, 2)])
-def test_integer_overflow(base: int, exponent: int, i: Make) -> None:
+def test_integer_overflow(base: int, exponent: int, i: Make) -> None:
     with pytest.raises(OverflowError, match="out of int32 range"):
         sw.pow(i([base]), exponent)
 
 
-def test_tensor_exponents_and_number_bases_give_float32(
-    i: Make, f: Make, values: Values
-) -> None:
+@pytest.mark.rule("X-17")
+def test_tensor_exponents_and_number_bases_give_float32(i: Make, f: Make, values: Values) -> None:
     power = sw.pow(i([3]), i([2]))
     assert power.dtype() is sw.DType.Float32 and values(power) == [9.0]
     assert values(sw.pow(2, i([3, -2, 0]))) == [8.0, 0.25, 1.0]
     assert values(sw.pow(2, f([3.0, -1.0]))) == [8.0, 0.5]
 
 
-def test_special_values(f: Make, values: Values, same: Same) -> None:
+@pytest.mark.rule("X-18")
+def test_special_values(f: Make, values: Values, same: Same) -> None:
     base = f([0.0, -0.0, -0.0, -8.0, nan, 1.0])
     exponent = f([-1.0, -1.0, -2.0, 1 / 3, 0.0, nan])
     assert same(values(sw.pow(base, exponent)), [inf, -inf, inf, nan, 1.0, 1.0])
@@ -59,7 +61,8 @@ def test_special_values(f: Make, values: Values, same: Same) -> None:  # X-18
     assert same(values(sw.pow(base, exponent)), [1.0, 1.0, inf, 0.0, 0.0, -inf, inf, inf])
 
 
-def test_gradients(f: Make, vjp: Vjp, same: Same) -> None:
+@pytest.mark.rule("X-19", "X-20")
+def test_gradients(f: Make, vjp: Vjp, same: Same) -> None:
     base, exponent = vjp(sw.pow, f([2, 0, -2, 0, 0, 3]), f([3, 2, 2, 0, 1, -1]))
     assert same(base, [12.0, 0.0, -4.0, nan, 1.0, -0.1111111119389534])
     assert exponent[0] == pytest.approx(5.5451775, rel=1e-6)

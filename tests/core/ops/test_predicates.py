@@ -16,8 +16,8 @@ Same = Callable[[Any, Any], bool]
 Vjp = Callable[..., list[Any]]
 
 
-@pytest.mark.rule("F-23")
-def test_nan_and_zeros(f: Make, values: Values) -> None:
+@pytest.mark.rule("F-23", "X-31")
+def test_nan_and_zeros(f: Make, values: Values) -> None:
     results = [
         values(getattr(sw, name)(f([nan]), f([1.0])))[0] for name in ("eq", "ne", "lt", "le", "ge")
     ]
@@ -37,9 +37,9 @@ def test_integers_compare_exactly_and_mixed_pairs_as_float32(
     assert [values(result) for result in results] == [[True], [True], [False]]
 
 
-@pytest.mark.rule("F-23", "F-5", "O-66")
+@pytest.mark.rule("F-23", "F-5", "O-66", "X-30")
 @pytest.mark.parametrize("name", ["eq", "ne", "lt", "le"])
-def test_bool_is_no_number(name: str, i: Make, b: Make) -> None:
+def test_bool_is_no_number(name: str, i: Make, b: Make) -> None:
     with pytest.raises(TypeError, match=r"rhs must have dtype DType.Float32 or DType.Int32"):
         getattr(sw, name)(i([1]), b([True]))
     with pytest.raises(TypeError, match="lhs must be a Tensor"):
@@ -81,8 +81,8 @@ def test_predicates_carry_no_graph(f: Make) -> None:
         operation.backward(f([1.0]))
 
 
-@pytest.mark.rule("F-24", "F-14")
-def test_select(f: Make, b: Make, values: Values, vjp: Vjp, same: Same) -> None:
+@pytest.mark.rule("F-24", "F-14", "X-32")
+def test_select(f: Make, b: Make, values: Values, vjp: Vjp, same: Same) -> None:
     condition = b([True, False, True])
     on_true, on_false = f([1, nan, 3]), f([nan, 2, nan])
     assert values(sw.select(condition, on_true, on_false)) == [1, 2, 3]
@@ -93,8 +93,8 @@ def test_select(f: Make, b: Make, values: Values, vjp: Vjp, same: Same) -> None:
     assert same(gradients[1], [inf, 0.0, inf]) and same(gradients[2], [0.0, nan, 0.0])
 
 
-@pytest.mark.rule("F-24", "F-6", "F-8")
-def test_select_widens_all_three(f: Make, b: Make, values: Values, vjp: Vjp) -> None:
+@pytest.mark.rule("F-24", "F-6", "F-8", "X-33")
+def test_select_widens_all_three(f: Make, b: Make, values: Values, vjp: Vjp) -> None:
     operands = b([True, False], 2, 1), f([1, 2, 3], 1, 3), f([5], 1, 1)
     result = sw.select(*operands)
     assert values(result) == [1, 5, 2, 5, 3, 5] and str(result.layout) == "(2,3):(1,2)"
@@ -112,8 +112,8 @@ def test_select_refuses_other_operands(f: Make, i: Make, b: Make) -> None:
         unchecked.select(b([True]), 1.0, f([1]))
 
 
-@pytest.mark.rule("F-48", "F-10")
-def test_cast(f: Make, i: Make, b: Make, values: Values, same: Same) -> None:
+@pytest.mark.rule("F-48", "F-10", "X-70")
+def test_cast(f: Make, i: Make, b: Make, values: Values, same: Same) -> None:
     assert values(sw.cast(f([1.9, -1.9, nan, 0.0, -0.0]), sw.DType.Bool)) == [
         *(True, True, True, False, False)
     ]

@@ -23,7 +23,7 @@ def rows(function: Callable[..., sw.Tensor]) -> Callable[[sw.Tensor], sw.Tensor]
     return lambda tensor: function(tensor, "a b -> a")
 
 
-@pytest.mark.rule("F-26", "F-8")
+@pytest.mark.rule("F-26", "F-8", "X-37")
 @pytest.mark.parametrize(
     ("description", "expected", "layout"),
     [
@@ -36,13 +36,13 @@ def rows(function: Callable[..., sw.Tensor]) -> Callable[[sw.Tensor], sw.Tensor]
 )
 def test_descriptions(
     description: str, expected: list[float], layout: str, f: Make, values: Values
-) -> None:
+) -> None:
     result = sw.reduce_sum(f([1, 2, 3, 4, 5, 6], 2, 3), description)
     assert values(result) == expected and str(result.layout) == layout
 
 
-@pytest.mark.rule("F-26", "F-8", "N-10")
-def test_kept_groups_are_nested_as_written(f: Make, values: Values) -> None:
+@pytest.mark.rule("F-26", "F-8", "N-10", "X-38")
+def test_kept_groups_are_nested_as_written(f: Make, values: Values) -> None:
     cube = f(range(1, 25), 2, 3, 4)
     result = sw.reduce_sum(cube, "a b c -> (c a)")
     assert values(result) == [9, 27, 45, 63, 12, 30, 48, 66]
@@ -104,8 +104,8 @@ def test_carrier_form(name: str, f: Make, i: Make, b: Make) -> None:
             getattr(sw, name)(i([1, 2], 1, 2), "a b -> a")
 
 
-@pytest.mark.rule("F-28", "F-33", "F-12", "O-6", "O-69")
-def test_sums_in_an_accumulator(f: Make, values: Values) -> None:
+@pytest.mark.rule("F-28", "F-33", "F-12", "O-6", "O-69", "X-39")
+def test_sums_in_an_accumulator(f: Make, values: Values) -> None:
     x = f([16777216, 1, 1], 1, 3)
     assert values(sw.reduce_sum(x, "a b -> a")) == [16777216.0]
     wide = sw.reduce_sum(x, "a b -> a", accumulator_dtype=FLOAT64)
@@ -118,8 +118,8 @@ def test_sums_in_an_accumulator(f: Make, values: Values) -> None:  # X-39
     assert values(wide) == [1.0000001192092896]
 
 
-@pytest.mark.rule("F-28", "F-10", "O-6")
-def test_int32_sums_check_the_total_only(i: Make, values: Values) -> None:
+@pytest.mark.rule("F-28", "F-10", "O-6", "X-40")
+def test_int32_sums_check_the_total_only(i: Make, values: Values) -> None:
     total = sw.reduce_sum(i([2147483647, 1, -1], 1, 3), "a b -> a")
     assert total.dtype() is sw.DType.Int32 and values(total) == [2147483647]
     assert total.autograd_ctx is None
@@ -127,16 +127,16 @@ def test_int32_sums_check_the_total_only(i: Make, values: Values) -> None:  # X-
         sw.reduce_sum(i([2147483647, 1], 1, 2), "a b -> a")
 
 
-@pytest.mark.rule("F-34", "F-28")
-def test_negative_zeros_sum_to_positive_zero(f: Make, values: Values, same: Same) -> None:
+@pytest.mark.rule("F-34", "F-28", "X-41")
+def test_negative_zeros_sum_to_positive_zero(f: Make, values: Values, same: Same) -> None:
     zeros = f([-0.0, -0.0], 1, 2)
     assert same(values(sw.reduce_sum(zeros, "a b -> a")), [0.0])
     wide = sw.reduce_sum(zeros, "a b -> a", accumulator_dtype=FLOAT64)
     assert same(values(wide), [0.0])
 
 
-@pytest.mark.rule("F-28", "F-27", "F-12")
-def test_products_are_sequential(f: Make, values: Values, vjp: Vjp) -> None:
+@pytest.mark.rule("F-28", "F-27", "F-12", "X-42", "X-43")
+def test_products_are_sequential(f: Make, values: Values, vjp: Vjp) -> None:
     assert values(sw.reduce_prod(f([1e30, 1e30, 1e-30], 1, 3), "a b -> a")) == [inf]
     product = sw.reduce_prod(f([1e30, 1e-30, 1e30], 1, 3), "a b -> a")
     assert values(product) == [1.0000000150474662e30]
@@ -157,8 +157,8 @@ def test_extremes(f: Make, values: Values, same: Same) -> None:
     assert same(values(sw.reduce_max(f([-inf, -inf], 1, 2), "a b -> a")), [-inf])
 
 
-@pytest.mark.rule("F-30", "F-14")
-def test_maximum_gradient(f: Make, vjp: Vjp, same: Same) -> None:
+@pytest.mark.rule("F-30", "F-14", "X-44")
+def test_maximum_gradient(f: Make, vjp: Vjp, same: Same) -> None:
     reduce = rows(sw.reduce_max)
     assert vjp(reduce, f([2, 2, 0, 3, 2, 3], 2, 3), g=[10, 100]) == [[5, 0, 0, 50, 5, 50]]
     (spoiled,) = vjp(reduce, f([nan, 2, 0, 3, 2, 3], 2, 3), g=[10, 100])
@@ -170,8 +170,8 @@ def test_maximum_gradient(f: Make, vjp: Vjp, same: Same) -> None:  # X-44
     assert vjp(rows(sw.reduce_min), f([0.0, -0.0, 1], 1, 3), g=[8]) == [[4, 4, 0]]
 
 
-@pytest.mark.rule("F-31", "F-27")
-def test_positions(f: Make, values: Values) -> None:
+@pytest.mark.rule("F-31", "F-27", "X-45", "X-46")
+def test_positions(f: Make, values: Values) -> None:
     x = f([1, 9, 3, 9, 5, 9], 2, 3)
     assert values(sw.argmax(x, "a b -> a")) == [2, 0]
     assert values(sw.argmax(x, "a b -> 1")) == [1]

@@ -14,8 +14,8 @@ Same = Callable[[Any, Any], bool]
 Vjp = Callable[..., list[Any]]
 
 
-@pytest.mark.rule("F-32", "F-8", "F-12", "F-34")
-def test_cumsum(f: Make, values: Values, same: Same, vjp: Vjp) -> None:
+@pytest.mark.rule("F-32", "F-8", "F-12", "F-34", "X-41", "X-47")
+def test_cumsum(f: Make, values: Values, same: Same, vjp: Vjp) -> None:
     x = f([1, 2, 3, 4, 5, 6], 2, 3)
     assert values(sw.cumsum(x, 1)) == [1, 2, 4, 6, 9, 12]
     assert values(sw.cumsum(x, -2)) == [1, 3, 3, 7, 5, 11]
@@ -51,8 +51,8 @@ def test_cumsum_errors(f: Make, i: Make, b: Make) -> None:
         sw.cumsum(i([1]), 0)
 
 
-@pytest.mark.rule("F-49", "F-8", "F-4")
-def test_flip(f: Make, i: Make, b: Make, values: Values, vjp: Vjp) -> None:
+@pytest.mark.rule("F-49", "F-8", "F-4", "X-71")
+def test_flip(f: Make, i: Make, b: Make, values: Values, vjp: Vjp) -> None:
     x = f([1, 2, 3, 4, 5, 6], 2, 3)
     assert values(sw.flip(x, 1)) == [5, 6, 3, 4, 1, 2]
     assert values(sw.flip(x, 0)) == [2, 1, 4, 3, 6, 5]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from operator import index
+from typing import SupportsIndex
 
 from strideweave.layout.layout import Layout
 from strideweave.ops.reference import Numbers
@@ -13,11 +14,10 @@ def checked_integer(operation: str, name: str, value: object) -> int:
     Raises:
         TypeError: The value is a bool or no integer.
     """
-    if not isinstance(value, bool):
-        try:
-            return index(value)  # type: ignore[arg-type]  # its TypeError is the question asked
-        except TypeError:
-            pass
+    if type(value) is int:
+        return value
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        return index(value)
     raise TypeError(
         f"{operation}: {name} must be an integer, got {type(value).__qualname__} {value!r}"
     )
@@ -40,8 +40,8 @@ def checked_axis(operation: str, value: object, layout: Layout, name: str = "axi
     rank = len(layout)
     if not -rank <= axis < rank:
         raise ValueError(
-            f"{operation}: {name} {axis} is out of range for a Tensor with {rank} top-level "
-            f"mode(s); give one from {-rank} to {rank - 1}"
+            f"{operation}: {name} {axis} is out of range for layout {layout}, which has {rank} "
+            f"top-level mode(s)"
         )
     return axis % rank
 

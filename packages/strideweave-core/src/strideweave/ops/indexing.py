@@ -59,17 +59,15 @@ def _normalized(operation: str) -> Callable[[tuple[Any, ...], dict[str, Any]], t
 
 
 def _resolve_gather(call: BoundOperationCall) -> ResolvedInvocation:
-    source, indices, axis = _typed(call.operands)
+    operands: tuple[Any, ...] = call.operands
+    source, indices, axis = operands
     layout = canonical_layout(gathered_shape(source.shape, indices.shape, axis))
     return resolved(call, planned(call), layout, saved=(1,))
 
 
-def _typed(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    return operands
-
-
 def _gather(invocation: ResolvedInvocation) -> Tensor:
-    source, _, axis = _typed(invocation.operands)
+    operands: tuple[Any, ...] = invocation.operands
+    source, _, axis = operands
     values, indices = converted_operands(invocation)
     extent = source.layout[axis].size
     _check_indices("gather", indices, extent)
@@ -79,7 +77,8 @@ def _gather(invocation: ResolvedInvocation) -> Tensor:
 
 
 def _gather_gradient(context: VJPContext, cotangent: Tensor) -> Tensor:
-    source, _, axis = _typed(context.invocation.operands)
+    operands: tuple[Any, ...] = context.invocation.operands
+    source, _, axis = operands
     zeros = filled(source.shape, 0.0, like=cotangent)
     return evaluate("scatter_add", zeros, context.saved_operands[0], cotangent, axis)
 
@@ -97,7 +96,8 @@ GATHER = define_builtin(
 
 def _resolve_scatter(call: BoundOperationCall) -> ResolvedInvocation:
     plan = planned(call)
-    base, indices, updates, axis = _typed(call.operands)
+    operands: tuple[Any, ...] = call.operands
+    base, indices, updates, axis = operands
     expected = gathered_shape(base.shape, indices.shape, axis)
     if updates.shape != expected:
         raise ValueError(
@@ -119,7 +119,8 @@ def _define_scatter(
     """
 
     def reference(invocation: ResolvedInvocation) -> Tensor:
-        target, _, _, axis = _typed(invocation.operands)
+        operands: tuple[Any, ...] = invocation.operands
+        target, _, _, axis = operands
         values, indices, updates = converted_operands(invocation)
         extent = target.layout[axis].size
         _check_indices(name, indices, extent)
@@ -152,7 +153,8 @@ def _updates_gradient(context: VJPContext, cotangent: Tensor) -> Tensor:
 
 
 def _overwritten_gradient(context: VJPContext, cotangent: Tensor) -> Tensor:
-    _, _, updates, axis = _typed(context.invocation.operands)
+    operands: tuple[Any, ...] = context.invocation.operands
+    _, _, updates, axis = operands
     zeros = filled(updates.shape, 0.0, like=cotangent)
     return evaluate("scatter", cotangent, context.saved_operands[0], zeros, axis)
 
