@@ -153,7 +153,7 @@ def _spread(
         gradient = by_position.get(position)
         source = cast(Tensor, invocation.call.sources[position])
         operand = cast(Tensor, invocation.operands[position])
-        if gradient is None or not source.is_differentiable():
+        if gradient is None or not source._takes_gradient():
             gradients.append(None)
             continue
         if operand is source or ordinals is None:

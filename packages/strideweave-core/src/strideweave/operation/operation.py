@@ -73,7 +73,8 @@ class Operation:
         self._claim_use()
         return self._run(inputs, options)
 
-    def _forward(self, *inputs: Any) -> "Tensor":
+    # The keywords, which are never passed, let a subclass declare the operands it takes.
+    def _forward(self, *inputs: Any, **keywords: Any) -> "Tensor":
         raise TypeError(
             f"{type(self).__qualname__} has no _forward(*inputs) -> Tensor; implement it"
         )
