@@ -181,13 +181,14 @@ def seal(carrier_class: "type[Carrier]", observation: str) -> ClassRecord:
     Returns:
         The sealed record, always the same one from the first seal on.
     """
-    found = class_record(carrier_class)
-    if found.sealed_by is None:
-        with registry_lock:
-            found = class_record(carrier_class)
-            if found.sealed_by is None:
-                found = found.sealed(observation)
-                publish(found)
+    found: ClassRecord | None = carrier_class.__dict__.get(RECORD_ATTRIBUTE)
+    if found is not None and found.sealed_by and found.carrier_class is carrier_class:
+        return found
+    with registry_lock:
+        found = class_record(carrier_class)
+        if found.sealed_by is None:
+            found = found.sealed(observation)
+            publish(found)
     return found
 
 

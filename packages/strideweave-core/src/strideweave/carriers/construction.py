@@ -4,7 +4,7 @@ import sys
 from array import array
 from collections.abc import Iterable
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, NoReturn, SupportsIndex
 
 from strideweave.carriers.normalization import normalize
 from strideweave.carriers.spans import span_view
@@ -35,42 +35,48 @@ def initialize(
             its callbacks returned another type.
         ValueError: ``slots`` is negative, or the provider established another extent.
     """
-    name = type(carrier).__qualname__
-    count = _checked_slots(name, slots, dtype)
-    if not isinstance(dtype, DType):
-        raise TypeError(f"{name}: dtype must be a DType, got {dtype!r}")
-    if mutable is not True and mutable is not False:
-        raise TypeError(f"{name}: mutable must be a bool, got {mutable!r}")
+    if (
+        type(slots) is not int
+        or slots < 0
+        or not isinstance(dtype, DType)
+        or type(mutable) is not bool
+    ):
+        _refuse_arguments(type(carrier).__qualname__, slots, dtype, mutable)
     carrier._storage_dtype = dtype
     carrier._storage_mutable = True  # the provider sees a mutable carrier until construction ends
     carrier._released = False
     try:
         if not storage.supports(carrier, dtype):
-            raise TypeError(f"{name} does not support storage dtype {dtype!r}")
-        answer = storage.allocate(carrier, count)
+            raise TypeError(
+                f"{type(carrier).__qualname__} does not support storage dtype {dtype!r}"
+            )
+        answer = storage.allocate(carrier, slots)
     except BaseException:
         carrier._released = True
         raise
     try:
-        storage.check_allocation(carrier, count, answer)
+        storage.check_allocation(carrier, slots, answer)
     except BaseException as error:
         abandon(carrier, error)
         raise
     carrier._storage_mutable = mutable
 
 
-def _checked_slots(name: str, slots: object, dtype: object) -> int:
+def _refuse_arguments(name: str, slots: object, dtype: object, mutable: object) -> NoReturn:
+    """Report the first wrong argument, in the order of the signature."""
     missing = [label for label, value in (("slots", slots), ("dtype", dtype)) if value is None]
     if missing:
         raise TypeError(
             f"{name} is definition-backed and needs {' and '.join(missing)}: "
-            f"super().__init__(slots, dtype=..., mutable=...)"
+            "super().__init__(slots, dtype=..., mutable=...)"
         )
     if type(slots) is not int:
         raise TypeError(f"{name}: slots must be an int, got {slots!r} ({type(slots).__qualname__})")
     if slots < 0:
         raise ValueError(f"{name}: slots must be at least 0, got {slots}")
-    return slots
+    if not isinstance(dtype, DType):
+        raise TypeError(f"{name}: dtype must be a DType, got {dtype!r}")
+    raise TypeError(f"{name}: mutable must be a bool, got {mutable!r}")
 
 
 def abandon(carrier: "Carrier", error: BaseException) -> None:

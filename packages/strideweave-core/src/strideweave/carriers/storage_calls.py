@@ -25,22 +25,48 @@ class StorageCalls:
         provider: Its storage provider.
     """
 
-    __slots__ = ("carrier_class", "provider")
+    __slots__ = (
+        "_allocate",
+        "_physical_size",
+        "_read",
+        "_supports_dtype",
+        "_write",
+        "carrier_class",
+        "provider",
+    )
 
     def __init__(self, carrier_class: "type[Carrier]", provider: "StorageProvider[Any]") -> None:
         self.carrier_class = carrier_class
         self.provider = provider
+        # Every result asks these; a bound attribute keeps each call short.
+        self._supports_dtype = provider.supports_dtype
+        self._physical_size = provider.physical_size
+        self._allocate = provider.allocate
+        self._read = provider.read
+        self._write = provider.write
 
     def supports(self, carrier: "Carrier", dtype: "DType") -> bool:
         """Ask whether this instance stores a dtype."""
-        answer = self._call("supports_dtype", self.provider.supports_dtype, carrier, dtype)
+        if type(carrier) is not self.carrier_class:
+            self._refuse_class(carrier)
+        try:
+            answer = self._supports_dtype(carrier, dtype)
+        except Exception as error:
+            self._note(error, "supports_dtype")
+            raise
         if answer is True or answer is False:
             return answer
         self._refuse_return("supports_dtype", "a bool", answer)
 
     def size(self, carrier: "Carrier") -> int:
         """Ask for the physical slot count."""
-        size = self._call("physical_size", self.provider.physical_size, carrier)
+        if type(carrier) is not self.carrier_class:
+            self._refuse_class(carrier)
+        try:
+            size = self._physical_size(carrier)
+        except Exception as error:
+            self._note(error, "physical_size")
+            raise
         if type(size) is not int:
             self._refuse_return("physical_size", "an int", size)
         if size < 0:
@@ -52,7 +78,14 @@ class StorageCalls:
 
     def allocate(self, carrier: "Carrier", slots: int) -> object:
         """Let the provider establish storage; ``check_allocation`` judges the answer."""
-        return self._call("allocate", self.provider.allocate, carrier, slots)
+        if type(carrier) is not self.carrier_class:
+            self._refuse_class(carrier)
+        allocate: Callable[..., object] = self._allocate
+        try:
+            return allocate(carrier, slots)
+        except Exception as error:
+            self._note(error, "allocate")
+            raise
 
     def check_allocation(self, carrier: "Carrier", slots: int, answer: object) -> None:
         """Refuse an allocation that answered something, or has another extent than asked for."""
@@ -71,19 +104,28 @@ class StorageCalls:
 
     def read(self, carrier: "Carrier", index: int) -> Any:
         """Read one slot and normalize the value for the carrier's dtype."""
-        value = self._call("read", self.provider.read, carrier, index)
+        if type(carrier) is not self.carrier_class:
+            self._refuse_class(carrier)
         normalizer = NORMALIZERS.get(carrier._storage_dtype)
-        if normalizer is None:
-            return value
         try:
-            return normalizer(value)
-        except (TypeError, OverflowError) as error:
-            add_provider_note(error, self.carrier_class, "StorageProvider.read")
+            value = self._read(carrier, index)
+            return value if normalizer is None else normalizer(value)
+        except Exception as error:
+            self._note(error, "read")
             raise
 
     def write(self, carrier: "Carrier", index: int, value: object) -> None:
         """Write one value, already normalized, into one slot."""
-        self._perform("write", self.provider.write, carrier, index, value)
+        if type(carrier) is not self.carrier_class:
+            self._refuse_class(carrier)
+        write: Callable[..., object] = self._write
+        try:
+            answer = write(carrier, index, value)
+        except Exception as error:
+            self._note(error, "write")
+            raise
+        if answer is not None:
+            self._refuse_return("write", "None", answer)
 
     def read_span(self, carrier: "Carrier", start: int, out: "memoryview[Any]") -> bool:
         """Fill ``out`` with the slots from ``start``; False when the provider offers no spans."""
@@ -104,23 +146,24 @@ class StorageCalls:
     def _perform(
         self, name: str, callback: Callable[..., object], carrier: "Carrier", *arguments: object
     ) -> None:
-        answer = self._call(name, callback, carrier, *arguments)
+        if type(carrier) is not self.carrier_class:
+            self._refuse_class(carrier)
+        try:
+            answer = callback(carrier, *arguments)
+        except Exception as error:
+            self._note(error, name)
+            raise
         if answer is not None:
             self._refuse_return(name, "None", answer)
 
-    def _call(
-        self, name: str, callback: Callable[..., object], carrier: "Carrier", *arguments: object
-    ) -> object:
-        if type(carrier) is not self.carrier_class:
-            raise TypeError(
-                f"the storage provider of {self.carrier_class.__qualname__} serves that exact "
-                f"class only, got an instance of {type(carrier).__qualname__}"
-            )
-        try:
-            return callback(carrier, *arguments)
-        except Exception as error:
-            add_provider_note(error, self.carrier_class, f"StorageProvider.{name}")
-            raise
+    def _note(self, error: Exception, name: str) -> None:
+        add_provider_note(error, self.carrier_class, f"StorageProvider.{name}")
+
+    def _refuse_class(self, carrier: "Carrier") -> NoReturn:
+        raise TypeError(
+            f"the storage provider of {self.carrier_class.__qualname__} serves that exact class "
+            f"only, got an instance of {type(carrier).__qualname__}"
+        )
 
     def _refuse_return(self, name: str, expected: str, got: object) -> NoReturn:
         raise TypeError(

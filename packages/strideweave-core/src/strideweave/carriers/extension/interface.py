@@ -67,13 +67,14 @@ def require_interface(value: object, field: str) -> KernelExecutionInterface:
     Raises:
         TypeError: It is no KernelExecutionInterface, or its base initializer never ran.
     """
-    interface = require_instance(value, KernelExecutionInterface, field)
-    if not isinstance(getattr(interface, "version", None), str):
-        raise TypeError(
-            f"{field} is a {type(interface).__qualname__} without a version: its __init__ must "
-            "call super().__init__(version)"
-        )
-    return interface
+    if not isinstance(value, KernelExecutionInterface):
+        require_instance(value, KernelExecutionInterface, field)
+    elif isinstance(getattr(value, "version", None), str):
+        return value
+    raise TypeError(
+        f"{field} is a {type(value).__qualname__} without a version: its __init__ must call "
+        "super().__init__(version)"
+    )
 
 
 def compatibility(interface: KernelExecutionInterface) -> tuple[type, str]:

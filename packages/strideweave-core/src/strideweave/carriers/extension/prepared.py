@@ -1,8 +1,7 @@
 """Work that a provider has prepared, which the framework submits at most once; and its refusal."""
 
 from collections.abc import Callable
-from dataclasses import field
-from typing import TypeAlias, final
+from typing import Self, TypeAlias, final
 
 from strideweave._record import record
 from strideweave.carriers.extension.interface import KernelExecutionInterface, require_interface
@@ -37,28 +36,33 @@ class Unsupported:
         object.__setattr__(self, "reason", require_name(self.reason, "Unsupported: reason"))
 
 
-@final
-class _Ticket:
-    """Permission for one submission, taken atomically."""
+class _Submission:
+    """The one permission to submit a prepared record, taken atomically."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_permissions",)
 
-    def __init__(self) -> None:
-        self._left = [None]
+    _permissions: list[None]
 
-    def take(self, owner: object) -> None:
+    def _claim_submission(self) -> None:
+        """Take the permission; a second time is a TypeError."""
         try:
-            self._left.pop()
+            self._permissions.pop()
         except IndexError:
             raise TypeError(
-                f"this {type(owner).__qualname__} was submitted before; prepare must return a "
+                f"this {type(self).__qualname__} was submitted before; prepare must return a "
                 "fresh record for every request"
             ) from None
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
 
 @record
 @final
-class PreparedKernel:
+class PreparedKernel(_Submission):
     """A kernel that is ready to be submitted once for one invocation.
 
     Attributes:
@@ -77,21 +81,19 @@ class PreparedKernel:
 
     interface: KernelExecutionInterface
     submit: SubmitResult
-    _ticket: _Ticket = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        require_interface(self.interface, "PreparedKernel: interface")
-        require_callable(self.submit, "PreparedKernel: submit")
-        object.__setattr__(self, "_ticket", _Ticket())
-
-    def _claim_submission(self) -> None:
-        """Take the one permission to call ``submit``; a second time is a TypeError."""
-        self._ticket.take(self)
+    def __init__(self, interface: KernelExecutionInterface, submit: SubmitResult) -> None:
+        require_interface(interface, "PreparedKernel: interface")
+        require_callable(submit, "PreparedKernel: submit")
+        # One is made per execution: no generated __init__ and __post_init__ in between.
+        object.__setattr__(self, "interface", interface)
+        object.__setattr__(self, "submit", submit)
+        object.__setattr__(self, "_permissions", [None])
 
 
 @record
 @final
-class PreparedComposite:
+class PreparedComposite(_Submission):
     """A dependent carrier's execution that is ready to be submitted once for one invocation.
 
     Attributes:
@@ -106,20 +108,15 @@ class PreparedComposite:
     """
 
     submit: SubmitResult
-    _ticket: _Ticket = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_callable(self.submit, "PreparedComposite: submit")
-        object.__setattr__(self, "_ticket", _Ticket())
-
-    def _claim_submission(self) -> None:
-        """Take the one permission to call ``submit``; a second time is a TypeError."""
-        self._ticket.take(self)
+        object.__setattr__(self, "_permissions", [None])
 
 
 @record
 @final
-class PreparedTransfer:
+class PreparedTransfer(_Submission):
     """A transfer that is ready to be submitted once.
 
     Attributes:
@@ -135,12 +132,7 @@ class PreparedTransfer:
     """
 
     submit: SubmitTransfer
-    _ticket: _Ticket = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_callable(self.submit, "PreparedTransfer: submit")
-        object.__setattr__(self, "_ticket", _Ticket())
-
-    def _claim_submission(self) -> None:
-        """Take the one permission to call ``submit``; a second time is a TypeError."""
-        self._ticket.take(self)
+        object.__setattr__(self, "_permissions", [None])

@@ -73,7 +73,8 @@ def require_entries(values: Iterable[V], expected: type[V], field: str) -> tuple
         ) from error
     entries = tuple(iterator)
     for position, entry in enumerate(entries):
-        require_instance(entry, expected, f"{field}[{position}]")
+        if not isinstance(entry, expected):
+            require_instance(entry, expected, f"{field}[{position}]")
     return entries
 
 
