@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from numbers import Real
-from typing import TYPE_CHECKING, NoReturn, TypeVar, cast, final
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar, final
 
 from strideweave._record import record
 from strideweave.dtype import DType
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from strideweave.tensor.tensor import Tensor
 
 
+_new_record = tuple.__new__
+
+
 def _refuse_assignment(self: object, name: str, value: object = None) -> NoReturn:
     raise AttributeError(f"{type(self).__name__}.{name} is read-only")
 
@@ -27,24 +30,12 @@ def _refuse_construction(cls: type, *arguments: object, **keywords: object) -> N
     raise TypeError(f"{cls.__name__} is created by the framework; it cannot be constructed")
 
 
-class _CallFields:
-    """The writable form of a call: filled cheaply, then turned into the frozen class."""
-
-    __slots__ = ("definition", "operands", "options", "schema", "sources")
-
-    def __init__(
-        self,
-        definition: "OperationDefinition",
-        schema: OperationSchema,
-        operands: tuple[object, ...],
-        sources: tuple[object, ...],
-        options: Mapping[str, object],
-    ) -> None:
-        self.definition = definition
-        self.schema = schema
-        self.operands = operands
-        self.sources = sources
-        self.options = options
+class _CallFields(NamedTuple):
+    definition: "OperationDefinition"
+    schema: OperationSchema
+    operands: tuple[object, ...]
+    sources: tuple[object, ...]
+    options: Mapping[str, object]
 
 
 @final
@@ -62,9 +53,13 @@ class BoundOperationCall(_CallFields):
         TypeError: It is constructed directly; the framework makes it.
     """
 
+    # A tuple, because no other frozen object is made as cheaply; it compares by identity.
     __slots__ = ()
     if not TYPE_CHECKING:  # checkers refuse the arguments by themselves
         __new__ = _refuse_construction
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__
     __setattr__ = _refuse_assignment
     __delattr__ = _refuse_assignment
 
@@ -77,9 +72,7 @@ def bound_call(
     options: Mapping[str, object],
 ) -> BoundOperationCall:
     """Make the frozen record of one call."""
-    call = _CallFields(definition, schema, operands, sources, options)
-    call.__class__ = BoundOperationCall
-    return cast(BoundOperationCall, call)
+    return _new_record(BoundOperationCall, (definition, schema, operands, sources, options))
 
 
 def _check_tolerance(name: str, value: float) -> None:
@@ -148,31 +141,13 @@ class ResultSpec:
         _check_tolerance("rtol", self.rtol)
 
 
-class _InvocationFields:
-    __slots__ = (
-        "call",
-        "kernel_id",
-        "mutated_operands",
-        "plan",
-        "results",
-        "saved_operands",
-    )
-
-    def __init__(
-        self,
-        call: BoundOperationCall,
-        plan: OperationPlan,
-        results: tuple[ResultSpec, ...],
-        mutated_operands: tuple[int, ...],
-        saved_operands: tuple[int, ...],
-        kernel_id: str,
-    ) -> None:
-        self.call = call
-        self.plan = plan
-        self.results = results
-        self.mutated_operands = mutated_operands
-        self.saved_operands = saved_operands
-        self.kernel_id = kernel_id
+class _InvocationFields(NamedTuple):
+    call: BoundOperationCall
+    plan: OperationPlan
+    results: tuple[ResultSpec, ...]
+    mutated_operands: tuple[int, ...]
+    saved_operands: tuple[int, ...]
+    kernel_id: str
 
 
 @final
@@ -207,11 +182,11 @@ class ResolvedInvocation(_InvocationFields):
     ) -> "ResolvedInvocation":
         """Validate the fields and freeze them."""
         fields = _checked_fields(call, plan, results, mutated_operands, saved_operands, kernel_id)
-        return resolved_invocation(*fields)
+        return _new_record(cls, fields)
 
-    def __init__(self, *arguments: object, **keywords: object) -> None:
-        """Nothing is left to do: ``__new__`` returned the complete record."""
-
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__
     __setattr__ = _refuse_assignment
     __delattr__ = _refuse_assignment
 
@@ -245,9 +220,8 @@ def resolved_invocation(
     kernel_id: str,
 ) -> ResolvedInvocation:
     """Make the frozen record from fields that were validated before."""
-    invocation = _InvocationFields(call, plan, results, mutated_operands, saved_operands, kernel_id)
-    invocation.__class__ = ResolvedInvocation
-    return cast(ResolvedInvocation, invocation)
+    fields = (call, plan, results, mutated_operands, saved_operands, kernel_id)
+    return _new_record(ResolvedInvocation, fields)
 
 
 def _checked_fields(
