@@ -16,7 +16,7 @@ from strideweave.carriers.cpu.kernels import (
     selection,
     unary,
 )
-from strideweave.carriers.cpu.kernels.frame import Kernel, quiet
+from strideweave.carriers.cpu.kernels.frame import Kernel
 
 _FAMILIES = (
     arithmetic,
@@ -33,6 +33,6 @@ _FAMILIES = (
 )
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
-    {name: quiet(kernel) for family in _FAMILIES for name, kernel in family.KERNELS.items()}
+    {name: kernel for family in _FAMILIES for name, kernel in family.KERNELS.items()}
 )
 """The kernel of every operation, by dispatch name."""

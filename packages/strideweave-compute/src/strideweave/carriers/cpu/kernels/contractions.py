@@ -6,7 +6,7 @@ import numpy
 from numpy.typing import NDArray
 
 from strideweave.carriers.cpu.conversion import Array, Floats, Integers
-from strideweave.carriers.cpu.kernels.frame import Kernel, narrow
+from strideweave.carriers.cpu.kernels.frame import Kernel, narrow, quiet
 from strideweave.carriers.cpu.views import operand, operands, result
 from strideweave.dtype import DType
 from strideweave.operation.invocation import ResolvedInvocation
@@ -114,4 +114,4 @@ def _magnitude(values: Integers) -> int:
     return max(-int(values.min()), int(values.max()))
 
 
-KERNELS: dict[str, Kernel] = {"matmul": _matmul}
+KERNELS: dict[str, Kernel] = {"matmul": quiet(_matmul)}

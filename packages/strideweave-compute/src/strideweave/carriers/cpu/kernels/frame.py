@@ -75,12 +75,13 @@ def pointwise(floating: Compute, integer: Compute | None = None) -> Kernel:
         spec = invocation.results[0]
         compute = floating if integer is None or plan.compute is _BINARY32 else integer
         operands = invocation.call.operands
+        quietly = _quiet.copy().run
         arrays = _flat_operands(operands, plan.operands, spec.layout)
         if arrays is not None:
-            return result(compute(*arrays), spec)
+            return result(quietly(compute, *arrays), spec)
         values = numpy.empty(spec.layout.cosize, NUMPY_DTYPES[spec.dtype])
         arrays = _strided_operands(operands, plan.operands)
-        compute(*arrays, array_over(values, 0, spec.layout))
+        quietly(compute, *arrays, array_over(values, 0, spec.layout))
         return result(values, spec)
 
     return kernel

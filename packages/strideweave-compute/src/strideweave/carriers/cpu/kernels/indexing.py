@@ -6,7 +6,7 @@ import numpy
 from numpy.typing import NDArray
 
 from strideweave.carriers.cpu.conversion import Array
-from strideweave.carriers.cpu.kernels.frame import Kernel
+from strideweave.carriers.cpu.kernels.frame import Kernel, quiet
 from strideweave.carriers.cpu.views import axes, operand, operands, parameter, result, slices
 from strideweave.operation.invocation import ResolvedInvocation
 from strideweave.ops.indexing import index_out_of_range, repeated_index
@@ -82,7 +82,7 @@ def _updates(invocation: ResolvedInvocation, values: Array, indices: Indices) ->
 
 
 KERNELS: dict[str, Kernel] = {
-    "gather": _gather,
-    "scatter": _scatter,
-    "scatter_add": _scatter_add,
+    "gather": quiet(_gather),
+    "scatter": quiet(_scatter),
+    "scatter_add": quiet(_scatter_add),
 }

@@ -11,7 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from strideweave.carriers.cpu.conversion import Array, Floats
-from strideweave.carriers.cpu.kernels.frame import Kernel, narrow
+from strideweave.carriers.cpu.kernels.frame import Kernel, narrow, quiet
 from strideweave.carriers.cpu.views import axes, operand, operands, result
 from strideweave.dtype import DType
 from strideweave.operation.invocation import ResolvedInvocation
@@ -99,10 +99,10 @@ def _first_extreme(search: Any) -> Kernel:
 
 
 KERNELS: dict[str, Kernel] = {
-    "reduce_sum": _reduce_sum,
-    "reduce_prod": _reduce_prod,
-    "reduce_max": _reduce_extreme(numpy.maximum.reduce, winning_zero=False),
-    "reduce_min": _reduce_extreme(numpy.minimum.reduce, winning_zero=True),
-    "argmax": _first_extreme(numpy.argmax),
-    "argmin": _first_extreme(numpy.argmin),
+    "reduce_sum": quiet(_reduce_sum),
+    "reduce_prod": quiet(_reduce_prod),
+    "reduce_max": quiet(_reduce_extreme(numpy.maximum.reduce, winning_zero=False)),
+    "reduce_min": quiet(_reduce_extreme(numpy.minimum.reduce, winning_zero=True)),
+    "argmax": quiet(_first_extreme(numpy.argmax)),
+    "argmin": quiet(_first_extreme(numpy.argmin)),
 }

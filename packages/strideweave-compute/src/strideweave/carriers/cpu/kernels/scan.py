@@ -2,7 +2,7 @@
 
 import numpy
 
-from strideweave.carriers.cpu.kernels.frame import Kernel
+from strideweave.carriers.cpu.kernels.frame import Kernel, quiet
 from strideweave.carriers.cpu.views import parameter, result, slices
 from strideweave.operation.invocation import ResolvedInvocation
 from strideweave.tensor.tensor import Tensor
@@ -21,4 +21,4 @@ def _flip(invocation: ResolvedInvocation) -> Tensor:
     return result(steps[:, ::-1].copy().reshape(-1), invocation.results[0])
 
 
-KERNELS: dict[str, Kernel] = {"cumsum": _cumsum, "flip": _flip}
+KERNELS: dict[str, Kernel] = {"cumsum": quiet(_cumsum), "flip": quiet(_flip)}
