@@ -185,7 +185,7 @@ def test_the_snapshot_ignores_mutability_ownership_and_release(workshop: Any) ->
     assert other.operation_capabilities() == before
 
 
-@pytest.mark.rule("R-69", "O-33", "C-10", "G-3")
+@pytest.mark.rule("R-69", "O-33", "C-10", "S-20", "G-3")
 @pytest.mark.parametrize(
     ("capabilities", "kind", "message"),
     [

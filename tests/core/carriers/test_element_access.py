@@ -146,7 +146,7 @@ def test_supports_storage_dtype_of_a_definition_free_class_claims_its_own() -> N
 INFINITY = float("inf")
 
 
-@pytest.mark.rule("C-21")
+@pytest.mark.rule("C-21", "S-18")
 @pytest.mark.parametrize(
     ("dtype", "value", "stored"),
     [

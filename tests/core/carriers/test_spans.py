@@ -20,7 +20,7 @@ def _write_span(carrier: Any, start: int, values: Any) -> None:
     carrier.cells[start : start + len(values)] = values.tolist()
 
 
-@pytest.mark.rule("C-84")
+@pytest.mark.rule("C-84", "S-10")
 @pytest.mark.parametrize(
     ("dtype", "typecode", "span_format", "values"),
     [(FLOAT32, "f", "f", [1.5, 2.5]), (INT32, "i", "i", [1, -2]), (BOOL, "b", "?", [True, False])],

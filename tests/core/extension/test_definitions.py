@@ -84,7 +84,7 @@ def test_only_concrete_carrier_classes_take_a_definition(workshop: Any) -> None:
             register(workshop.subclass(), wrong)
 
 
-@pytest.mark.rule("R-8", "R-9")
+@pytest.mark.rule("R-8", "R-9", "S-13")
 def test_every_route_starts_at_exactly_the_class(workshop: Any) -> None:
     base = workshop.subclass(name="Base")
     child = workshop.subclass(base, "Child")

@@ -338,7 +338,7 @@ def examples(workshop: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.rule("R-5", "R-13", "R-34", "R-35", "R-42", "R-46", "R-78", "R-97")
+@pytest.mark.rule("S-19", "R-5", "R-13", "R-34", "R-35", "R-42", "R-46", "R-78", "R-97")
 def test_no_record_ever_changes(workshop: Any) -> None:
     for record in examples(workshop):
         names = [name for name in type(record).__match_args__ if not name.startswith("_")]
