@@ -1,6 +1,6 @@
 """Preparing and submitting one resolved invocation: by hook kernel, pattern or composite."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from strideweave.carriers.class_record import (
@@ -93,44 +93,49 @@ def execute(
     return outputs, (record.carrier_class,) * len(invocation.results)
 
 
-def prepare_candidates(
-    record: ClassRecord, invocation: ResolvedInvocation
-) -> Iterator[tuple[KernelCandidate, PreparedKernel | Unsupported]]:
-    """Let the matching patterns prepare one after the other, in preparation order.
+def prepare_candidate(
+    record: ClassRecord, candidate: KernelCandidate, invocation: ResolvedInvocation
+) -> PreparedKernel | Unsupported:
+    """Let one matching pattern prepare.
 
-    Yields:
-        Each candidate with its prepared work or its rejection.
+    Args:
+        record: The sealed record of a class with a kernel provider.
+        candidate: One of its candidates for the plan.
+        invocation: What to execute.
+
+    Returns:
+        Its prepared work or its rejection.
 
     Raises:
-        TypeError: A pattern returned something else, or work of another interface.
+        TypeError: The pattern returned something else, or work of another interface.
     """
     assert record.definition is not None and record.definition.kernels is not None
     interface = record.definition.kernels.interface
-    for candidate in record.candidates(invocation.plan):
-        pattern = candidate.pattern
-        if pattern.operation is not invocation.definition:
-            continue
-        prepared = call_provider(
-            pattern.prepare,
-            (invocation, interface),
-            record.carrier_class,
-            f"KernelPattern.prepare ({pattern.kernel_id!r})",
-            invocation.name,
-        )
-        if type(prepared) is PreparedKernel:
+    pattern = candidate.pattern
+    try:
+        prepared = pattern.prepare(invocation, interface)
+    except Exception as error:
+        name = f"KernelPattern.prepare ({pattern.kernel_id!r})"
+        add_provider_note(error, record.carrier_class, name, invocation.name)
+        raise
+    if type(prepared) is PreparedKernel:
+        if prepared.interface is not interface:
             _require_interface(record, pattern.kernel_id, prepared)
-        elif type(prepared) is not Unsupported:
-            raise TypeError(
-                f"KernelPattern {pattern.kernel_id!r} of {record.carrier_class.__qualname__}: "
-                "prepare must return a PreparedKernel or Unsupported, "
-                f"got {type(prepared).__qualname__}"
-            )
-        yield candidate, prepared
+    elif type(prepared) is not Unsupported:
+        raise TypeError(
+            f"KernelPattern {pattern.kernel_id!r} of {record.carrier_class.__qualname__}: "
+            "prepare must return a PreparedKernel or Unsupported, "
+            f"got {type(prepared).__qualname__}"
+        )
+    return prepared
 
 
 def _prepare_pattern(record: ClassRecord, invocation: ResolvedInvocation) -> PreparedKernel:
     rejections: list[str] = []
-    for candidate, prepared in prepare_candidates(record, invocation):
+    for candidate in record.candidates(invocation.plan):
+        if candidate.pattern.operation is not invocation.call.definition:
+            continue
+        prepared = prepare_candidate(record, candidate, invocation)
         if isinstance(prepared, PreparedKernel):
             return prepared
         rejections.append(f"{candidate.pattern.kernel_id}: {prepared.reason}")
@@ -141,8 +146,6 @@ def _require_interface(record: ClassRecord, kernel_id: str, prepared: PreparedKe
     assert record.definition is not None and record.definition.kernels is not None
     expected = record.definition.kernels.interface
     given = prepared.interface
-    if given is expected:
-        return
     if (type(given), given.version) != (type(expected), expected.version):
         raise TypeError(
             f"KernelPattern {kernel_id!r} of {record.carrier_class.__qualname__}: the prepared "
@@ -227,7 +230,11 @@ def _submit(
     invocation: ResolvedInvocation,
 ) -> Outputs:
     prepared._claim_submission()
-    submitted = call_provider(prepared.submit, (), carrier_class, "submit", invocation.name)
+    try:
+        submitted = prepared.submit()
+    except Exception as error:
+        add_provider_note(error, carrier_class, "submit", invocation.name)
+        raise
     if type(submitted) is ProviderResult:
         return submitted.outputs
     source = f"submit of {carrier_class.__qualname__} for {invocation.name}"

@@ -10,7 +10,7 @@ from strideweave.operation import dispatch
 from strideweave.operation.binding import Binding
 from strideweave.operation.capability import OperationCapability
 from strideweave.operation.definition import OperationDefinition, operation_definition
-from strideweave.operation.execution import prepare_candidates, prepare_composite
+from strideweave.operation.execution import prepare_candidate, prepare_composite
 from strideweave.operation.grad_mode import no_grad
 from strideweave.operation.invocation import ResolvedInvocation, ResultSpec
 from strideweave.operation.pipeline import InterceptedCall, bind_call, intercepted, until_live
@@ -194,7 +194,10 @@ def _candidates(
         name = f"{type(carrier).__qualname__}.composite"
         return _single(name, prepared.reason if isinstance(prepared, Unsupported) else None)
     asked: dict[str, str | None] = {}
-    for candidate, prepared_kernel in prepare_candidates(class_record, invocation):
+    for candidate in class_record.candidates(invocation.plan):
+        if candidate.pattern.operation is not invocation.definition:
+            continue
+        prepared_kernel = prepare_candidate(class_record, candidate, invocation)
         if not isinstance(prepared_kernel, Unsupported):
             asked[candidate.pattern.kernel_id] = None
             break
