@@ -35,6 +35,7 @@ RESULTS = ROOT / ".nox" / "results"
 LAYERS = {"core": [], "storage": ["core"], "compute": ["core", "storage"], "tiered": ["core"]}
 TEST_TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100"]
 TYPE_TOOLS = ["mypy>=1.15"]
+EXAMPLE_DATA = "scikit-learn>=1.3"  # ships the data that examples/digits.py trains on
 STARTED = time.monotonic()
 
 
@@ -158,15 +159,16 @@ def install_editable(session: nox.Session, *tools: str) -> None:
 @nox.session
 def demo(session: nox.Session) -> None:
     """Train a digit classifier and print what it reached."""
-    install_editable(session, "scikit-learn>=1.3")
+    install_editable(session, EXAMPLE_DATA)
     session.run("python", "examples/digits.py", *session.posargs)
 
 
 @nox.session(requires=["wheels"])
 def slow(session: nox.Session) -> None:
     """Run slow tests, and the property tests with many more cases."""
-    install_wheels(session, list(LAYERS), *TEST_TOOLS)
-    run_pytest(session, "-n2", "-m", "slow or hypothesis", "--hypothesis-profile=slow", "tests")
+    install_wheels(session, list(LAYERS), *TEST_TOOLS, EXAMPLE_DATA)
+    folders = (f"tests/{name}" for name in (*LAYERS, "integration"))
+    run_pytest(session, "-n2", "-m", "slow or hypothesis", "--hypothesis-profile=slow", *folders)
 
 
 @nox.session
