@@ -233,6 +233,20 @@ def test_an_init_that_fails_after_its_base_releases_the_storage(workshop: Any) -
     assert "releasing the unfinished Wrap failed too" in caught.value.__notes__[0]
 
 
+@pytest.mark.rule("C-10", "C-11")
+def test_an_init_that_fails_before_its_base_shows_its_own_error(workshop: Any) -> None:
+    def construct(self: Any) -> None:
+        raise KeyError("early")
+
+    carrier_class = workshop.subclass(DependentCarrier, "Wrap", __init__=construct)
+    with pytest.raises(KeyError, match="early"):
+        carrier_class()
+    defined = workshop.subclass(DependentCarrier, "Wrap", __init__=construct)
+    workshop.defined(None, carrier_class=defined, composite=workshop.composite())
+    with pytest.raises(KeyError, match="early"):
+        defined()
+
+
 @pytest.mark.rule("A-35")
 def test_gradient_hooks_say_what_to_implement() -> None:
     carrier = Wrapper([])

@@ -77,6 +77,14 @@ def test_owner_access_nests_and_belongs_to_one_thread(carrier: Any) -> None:
         carrier._begin_owner_access(token + 1)
 
 
+@pytest.mark.rule("C-24", "G-11")
+def test_owner_access_of_a_dead_thread_passes_to_no_other(carrier: Any) -> None:
+    token = carrier._claim_ownership()
+    in_thread(lambda: carrier._begin_owner_access(token))
+    # A new thread often gets the number of a dead one.
+    assert not any(in_thread(carrier._has_owner_access) for _ in range(20))
+
+
 @pytest.mark.rule("C-23")
 def test_an_owned_carrier_refuses_changes_from_outside(carrier: Any) -> None:
     carrier[0] = 1.0

@@ -86,8 +86,10 @@ def abandon(carrier: "Carrier", error: BaseException) -> None:
         carrier: The unfinished instance; it counts as released afterwards.
         error: What failed. An error of the release is noted on it.
     """
+    if carrier._released:
+        return  # also when the base initializer never ran
     storage = carrier._class_record.storage
-    if carrier._released or storage is None:
+    if storage is None:
         return
     carrier._released = True
     try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from strideweave.carriers import capability_queries, construction
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.capability_set import CapabilitySet
+from strideweave.carriers.class_record import class_record
 from strideweave.carriers.provider_notes import add_provider_note
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class _FinalizingType(type):
                 return instance
             try:
                 type(instance).__init__(instance, *arguments, **keywords)
-                if instance._class_record.definition is not None and not instance._is_finalized():
+                if class_record(cls).definition is not None and not instance._is_finalized():
                     instance._finalize_dependent_capabilities()
             except BaseException as error:
                 construction.abandon(instance, error)

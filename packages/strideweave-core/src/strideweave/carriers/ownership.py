@@ -5,7 +5,7 @@ Every step is atomic under one lock, which is never held while foreign code runs
 
 import itertools
 from collections.abc import Callable
-from threading import Event, Lock, get_ident
+from threading import Event, Lock, local
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 
 _lock = Lock()
 _tokens = itertools.count(1)
+
+
+class _ThisThread(local):
+    """One object per thread; unlike a thread's number it is never used again."""
+
+    def __init__(self) -> None:
+        self.key = object()
+
+
+_this_thread = _ThisThread()
 
 
 @final
@@ -23,12 +33,12 @@ class OwnershipClaim:
 
     def __init__(self, token: int) -> None:
         self.token = token
-        self.thread: int | None = None
+        self.thread: object = None
         self.depth = 0
 
     def is_accessed_here(self) -> bool:
         """Tell whether the calling thread is inside owner access."""
-        return self.thread == get_ident()
+        return self.thread is _this_thread.key
 
 
 @final
@@ -39,7 +49,7 @@ class _Release:
 
     def __init__(self) -> None:
         self.finished = Event()
-        self.thread = get_ident()
+        self.thread = _this_thread.key
 
 
 # Keyed by id: the running call keeps its carrier alive, and a subclass's __hash__ is never used.
@@ -93,7 +103,7 @@ def begin_access(carrier: "Carrier", token: int) -> None:
         owner = _owner(carrier, token)
         if owner.depth and not owner.is_accessed_here():
             raise RuntimeError(f"another thread is inside owner access to this {_name(carrier)}")
-        owner.thread = get_ident()
+        owner.thread = _this_thread.key
         owner.depth += 1
 
 
@@ -161,7 +171,7 @@ def _begin_release(carrier: "Carrier") -> _Release | None:
             if running is None:
                 _releases[id(carrier)] = transition = _Release()
                 return transition
-        if running.thread == get_ident():
+        if running.thread is _this_thread.key:
             return None  # the release callback itself called release()
         running.finished.wait()
 

@@ -12,12 +12,12 @@ from strideweave.carriers.extension.patterns import KernelPattern, require_patte
 from strideweave.carriers.extension.validation import require_name, set_fields
 
 C = TypeVar("C", bound=Carrier, default=Carrier)
-I = TypeVar("I", bound=KernelExecutionInterface, default=KernelExecutionInterface)  # noqa: E741
+InterfaceT = TypeVar("InterfaceT", bound=KernelExecutionInterface, default=KernelExecutionInterface)
 
 
 @record
 @final
-class KernelPack(Generic[C, I]):
+class KernelPack(Generic[C, InterfaceT]):
     """An extension pack of kernel patterns; ``register_kernel_pack`` attaches it.
 
     Attributes:
@@ -47,16 +47,16 @@ class KernelPack(Generic[C, I]):
     namespace: str
     version: str
     carrier_class: type[C]
-    execution_interface: I
-    patterns: tuple[KernelPattern[I], ...]
+    execution_interface: InterfaceT
+    patterns: tuple[KernelPattern[InterfaceT], ...]
 
     def __init__(
         self,
         namespace: str,
         version: str,
         carrier_class: type[C],
-        execution_interface: I,
-        patterns: Iterable[KernelPattern[I]],
+        execution_interface: InterfaceT,
+        patterns: Iterable[KernelPattern[InterfaceT]],
     ) -> None:
         for label, value in (("namespace", namespace), ("version", version)):
             if not isinstance(value, str):

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 else:
     definition_module = LateModule("strideweave.operation.definition")  # imports prepared records
 
-I = TypeVar("I", bound=KernelExecutionInterface, default=KernelExecutionInterface)  # noqa: E741
-I_contra = TypeVar(
-    "I_contra",
+InterfaceT = TypeVar("InterfaceT", bound=KernelExecutionInterface, default=KernelExecutionInterface)
+InterfaceT_contra = TypeVar(
+    "InterfaceT_contra",
     bound=KernelExecutionInterface,
     default=KernelExecutionInterface,
     contravariant=True,
@@ -37,7 +37,7 @@ I_contra = TypeVar(
 
 @record
 @final
-class KernelPattern(Generic[I_contra]):
+class KernelPattern(Generic[InterfaceT_contra]):
     """One executable candidate for some dtype plans of one operation.
 
     A pattern is tried when the invocation's definition is ``operation`` and its plan is exactly
@@ -76,7 +76,7 @@ class KernelPattern(Generic[I_contra]):
     operation: "OperationDefinition"
     plans: tuple[OperationCapability, ...]
     kernel_id: str
-    prepare: "Callable[[ResolvedInvocation, I_contra], PreparedKernel | Unsupported]"
+    prepare: "Callable[[ResolvedInvocation, InterfaceT_contra], PreparedKernel | Unsupported]"
     preference: int
 
     def __init__(
@@ -84,7 +84,7 @@ class KernelPattern(Generic[I_contra]):
         operation: "OperationDefinition",
         plans: Iterable[OperationCapability],
         kernel_id: str,
-        prepare: "Callable[[ResolvedInvocation, I_contra], PreparedKernel | Unsupported]",
+        prepare: "Callable[[ResolvedInvocation, InterfaceT_contra], PreparedKernel | Unsupported]",
         preference: int = 0,
     ) -> None:
         require_instance(
@@ -121,7 +121,7 @@ class KernelPattern(Generic[I_contra]):
 
 @record
 @final
-class KernelProvider(Generic[I]):
+class KernelProvider(Generic[InterfaceT]):
     """The execution of one independent carrier class: its interface and built-in patterns.
 
     Attributes:
@@ -138,10 +138,12 @@ class KernelProvider(Generic[I]):
         ()
     """
 
-    interface: I
-    patterns: tuple[KernelPattern[I], ...]
+    interface: InterfaceT
+    patterns: tuple[KernelPattern[InterfaceT], ...]
 
-    def __init__(self, interface: I, patterns: Iterable[KernelPattern[I]] = ()) -> None:
+    def __init__(
+        self, interface: InterfaceT, patterns: Iterable[KernelPattern[InterfaceT]] = ()
+    ) -> None:
         require_interface(interface, "KernelProvider: interface")
         entries = require_patterns(patterns, "KernelProvider: patterns")
         set_fields(self, interface=interface, patterns=entries)
