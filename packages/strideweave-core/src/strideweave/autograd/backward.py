@@ -11,6 +11,7 @@ from strideweave.autograd.cotangent import (
 )
 from strideweave.autograd.traversal import Graph, Totals, gathered_gradient, sweep
 from strideweave.operation.grad_mode import no_grad
+from strideweave.operation.recording import unrecorded
 from strideweave.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def run_backward(tensor: Tensor, gradient: object = None, retain_graph: bool = F
         cotangent = implicit_cotangent(tensor)
     else:
         cotangent = require_cotangent(tensor, gradient, "backward")
-    with no_grad():
+    with no_grad(), unrecorded(movements_too=False):
         totals = Totals()
         totals.add(tensor, admit_cotangent(tensor, cotangent))
         operation = tensor.autograd_ctx
@@ -68,7 +69,7 @@ def backwards_traversal(
     """
     if operation is None:
         return
-    with no_grad():
+    with no_grad(), unrecorded(movements_too=False):
         totals = Totals()
         graph = Graph(operation)
         sweep(graph, gradient, totals, _accumulates)

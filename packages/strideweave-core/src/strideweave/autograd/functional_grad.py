@@ -10,6 +10,7 @@ from strideweave.autograd.cotangent import (
 )
 from strideweave.autograd.traversal import Graph, Totals, gathered_gradient, sweep
 from strideweave.operation.grad_mode import no_grad
+from strideweave.operation.recording import unrecorded
 from strideweave.tensor.tensor import Tensor, tensor_over
 
 
@@ -62,7 +63,7 @@ def grad(
     for position, tensor in enumerate(requested):
         _require_input(tensor, position)
     seeds = _seeds(output, cotangents, batched)
-    with no_grad():
+    with no_grad(), unrecorded(movements_too=False):
         operation = output.autograd_ctx
         graph = None if operation is None else Graph(operation, output)
         answers = [_propagate(graph, output, seed, requested) for seed in seeds]

@@ -33,21 +33,30 @@ if TYPE_CHECKING:
     from strideweave.operation.schema import OperandSpec as OperandSpec
     from strideweave.operation.schema import OperationSchema as OperationSchema
     from strideweave.operation.schema import OptionSpec as OptionSpec
+    from strideweave.profiling import Profiler as Profiler
+    from strideweave.profiling import ProfilerAggregate as ProfilerAggregate
+    from strideweave.profiling import ProfilerEvent as ProfilerEvent
+    from strideweave.profiling import profile as profile
 else:
     _HOMES = {
-        "definition": (
+        "operation.definition": (
             "OperationDefinition",
             "define_operation",
             "operation_definition",
             "operation_definitions",
         ),
-        "dispatch": ("bind_kernel", "bind_view"),
-        "explanation": ("DispatchExplanation", "explain"),
-        "grad_mode": ("is_grad_enabled", "no_grad", "set_grad_enabled"),
-        "invocation": ("BoundOperationCall", "ResolvedInvocation", "ResultSpec", "VJPContext"),
-        "operation": ("Operation",),
-        "publication": ("ProviderContractError",),
-        "schema": (
+        "operation.dispatch": ("bind_kernel", "bind_view"),
+        "operation.explanation": ("DispatchExplanation", "explain"),
+        "operation.grad_mode": ("is_grad_enabled", "no_grad", "set_grad_enabled"),
+        "operation.invocation": (
+            "BoundOperationCall",
+            "ResolvedInvocation",
+            "ResultSpec",
+            "VJPContext",
+        ),
+        "operation.operation": ("Operation",),
+        "operation.publication": ("ProviderContractError",),
+        "operation.schema": (
             "NON_DIFFERENTIABLE",
             "REQUIRED",
             "OperandKind",
@@ -55,8 +64,9 @@ else:
             "OperationSchema",
             "OptionSpec",
         ),
+        "profiling": ("Profiler", "ProfilerAggregate", "ProfilerEvent", "profile"),
     }
-    _MODULES = {name: f"{__name__}.{home}" for home, names in _HOMES.items() for name in names}
+    _MODULES = {name: f"strideweave.{home}" for home, names in _HOMES.items() for name in names}
 
     def __getattr__(name):
         if name in _MODULES:

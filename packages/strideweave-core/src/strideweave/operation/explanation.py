@@ -15,6 +15,7 @@ from strideweave.operation.grad_mode import no_grad
 from strideweave.operation.invocation import ResolvedInvocation, ResultSpec
 from strideweave.operation.pipeline import InterceptedCall, bind_call, intercepted, until_live
 from strideweave.operation.policy import OperationPlan
+from strideweave.operation.recording import unrecorded
 
 if TYPE_CHECKING:
     from strideweave.carriers.base import Carrier
@@ -134,7 +135,7 @@ def explain(
           result: Float32 2:1
           runs: reference:exp (preference 0)
     """
-    with no_grad():
+    with no_grad(), unrecorded(movements_too=True):
         if isinstance(operation, (OperationDefinition, str)):
             definition = (
                 operation_definition(operation) if isinstance(operation, str) else operation

@@ -6,6 +6,7 @@ from weakref import ref
 from strideweave.autograd.fold import fold_gradient
 from strideweave.operation.grad_mode import mode as grad_mode
 from strideweave.operation.invocation import ResolvedInvocation, vjp_context
+from strideweave.operation.recording import recording
 from strideweave.operation.resolution import Resolution
 from strideweave.operation.schema import NonDifferentiable
 from strideweave.tensor.tensor import Tensor
@@ -58,14 +59,14 @@ def gradients_of_inputs(
     cotangents = _checked_cotangents(definition, results, gradient)
     saved = tuple(_readable(definition, invocation, i) for i in resolution.saved_operands)
     assert not isinstance(definition.vjp, NonDifferentiable)
-    enabled = grad_mode.enabled
-    grad_mode.enabled = False
+    enabled, operations = grad_mode.enabled, recording.operations
+    grad_mode.enabled, recording.operations = False, None
     try:
         answers = definition.vjp(vjp_context(invocation, results, saved), cotangents)
         entries = _checked_answers(definition, resolution, invocation, answers)
         return _spread(resolution, invocation, entries)
     finally:
-        grad_mode.enabled = enabled
+        grad_mode.enabled, recording.operations = enabled, operations
 
 
 def _checked_cotangents(

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import strideweave.tensor.tensor as tensor_module
 from strideweave.operation.grad_mode import mode as grad_mode
 from strideweave.operation.policy import OperationExecutionOptions
+from strideweave.operation.recording import recording
 
 if TYPE_CHECKING:
     from strideweave.carriers.base import Carrier
+    from strideweave.profiling.recorder import Interval
     from strideweave.tensor.tensor import Tensor
 
 VersionToken: TypeAlias = "tuple[tuple[Carrier, int], ...]"
@@ -71,7 +73,11 @@ class Operation:
         """
         options = self._checked_options(keywords)
         self._claim_use()
-        return self._run(inputs, options)
+        recorder = recording.operations
+        if recorder is None or self._dispatch_carrier_class is None:
+            return self._run(inputs, options)
+        with recorder.execution(self, inputs) as interval:
+            return self._run(inputs, options, interval)
 
     # The keywords, which are never passed, let a subclass declare the operands it takes.
     def _forward(self, *inputs: Any, **keywords: Any) -> "Tensor":
@@ -209,6 +215,7 @@ class Operation:
         self,
         inputs: tuple[Any, ...],
         options: OperationExecutionOptions | Mapping[str, object] | None,
+        interval: "Interval | None" = None,
     ) -> Any:
         self._options = options
         records = grad_mode.enabled and any(
@@ -223,6 +230,8 @@ class Operation:
                 f"{self._describe()}: _forward must return a Tensor, "
                 f"got {type(result).__qualname__}"
             )
+        if interval is not None:
+            interval.close()
         if records and result.is_differentiable():
             result._autograd_ctx = self
         else:

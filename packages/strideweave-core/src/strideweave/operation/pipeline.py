@@ -24,6 +24,7 @@ from strideweave.operation.publication import (
     publish_mutations,
     validate_results,
 )
+from strideweave.operation.recording import recording
 from strideweave.operation.resolution import NO_OPTIONS, Resolution, resolve
 from strideweave.operation.schema import NON_DIFFERENTIABLE
 from strideweave.tensor.tensor import Tensor
@@ -31,6 +32,7 @@ from strideweave.tensor.tensor import Tensor
 if TYPE_CHECKING:
     from strideweave.carriers.base import Carrier
     from strideweave.operation.definition import Alignment, OperationDefinition
+    from strideweave.profiling.recorder import Interval
 
 
 @final
@@ -56,6 +58,7 @@ class BoundOperation(Operation):
         self,
         inputs: tuple[Any, ...],
         options: OperationExecutionOptions | Mapping[str, object] | None,
+        interval: "Interval | None" = None,
     ) -> "Tensor | Outputs":
         self._options = options
         definition = self._definition
@@ -65,9 +68,8 @@ class BoundOperation(Operation):
         binding = bind(definition, inputs, options or NO_OPTIONS)
         common_carrier(definition, binding, self._dispatch_carrier_class)
         carrier = cast("Carrier", self._dispatch_carrier)
-        return self._execute(
-            carrier, *_until_match(definition, carrier, binding, definition._alignment)
-        )
+        matched = _until_match(definition, carrier, binding, definition._alignment)
+        return self._execute(carrier, *matched, interval)
 
     def _execute(
         self,
@@ -76,6 +78,7 @@ class BoundOperation(Operation):
         invocation: ResolvedInvocation,
         tensors: tuple[Tensor, ...],
         records: bool,
+        interval: "Interval | None" = None,
     ) -> "Tensor | Outputs":
         """Run the stages from prepare to publication over a matched call."""
         self._dispatch_carrier = None
@@ -90,6 +93,8 @@ class BoundOperation(Operation):
         else:
             outputs, classes = execute(carrier, self._kernel, invocation)
         validate_results(outputs, invocation, classes, states)
+        if interval is not None:
+            interval.close()
         if resolution.mutated_operands:
             publish_mutations(invocation, states)
         if records:
@@ -282,7 +287,11 @@ def call_definition(
     operation = dispatch.operation_for(carrier, definition)
     if type(operation) is BoundOperation and operation._definition is definition:
         operation._claim_use()
-        return operation._execute(carrier, *matched)
+        recorder = recording.operations
+        if recorder is None:
+            return operation._execute(carrier, *matched)
+        with recorder.execution(operation, binding[1]) as interval:
+            return operation._execute(carrier, *matched, interval)
     return _run_own(operation, definition, binding, None)
 
 
@@ -312,7 +321,12 @@ def execute_bound(
     if type(operation) is BoundOperation and operation._definition is definition:
         operation._claim_use()
         chosen = alignment or definition._alignment
-        return operation._execute(carrier, *_until_match(definition, carrier, binding, chosen))
+        recorder = recording.operations
+        if recorder is None:
+            return operation._execute(carrier, *_until_match(definition, carrier, binding, chosen))
+        with recorder.execution(operation, binding[1]) as interval:
+            matched = _until_match(definition, carrier, binding, chosen)
+            return operation._execute(carrier, *matched, interval)
     return _run_own(operation, definition, binding, alignment)
 
 
