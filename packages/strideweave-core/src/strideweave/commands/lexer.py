@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from string import ascii_letters, digits
 from typing import Literal, NoReturn, TypeAlias, final
 
 from strideweave._record import record
@@ -12,7 +11,10 @@ TokenKind: TypeAlias = Literal["left_paren", "right_paren", "arrow", "comma", "o
 
 _SEPARATORS = " \t\n\r\f\v"
 _PUNCTUATION: dict[str, TokenKind] = {"(": "left_paren", ")": "right_paren", ",": "comma"}
-_WORD = frozenset(ascii_letters + digits + "_")
+# Spelt out: importing the string module would compile a pattern that nothing here uses.
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_DIGITS = "0123456789"
+_WORD = frozenset(_LETTERS + _DIGITS + "_")
 
 
 @final
@@ -109,9 +111,9 @@ def _one(command: str, start: int) -> Token:
 
 def _symbol(command: str, start: int) -> Token:
     _require_ascii(command, start)
-    if command[start] in digits:
+    if command[start] in _DIGITS:
         refuse("Invalid dimension symbol: it must start with a letter", start)
-    if command[start] not in ascii_letters:
+    if command[start] not in _LETTERS:
         refuse(f"Unexpected character {command[start]!r}", start)
     end = start + 1
     while end < len(command):

@@ -1,10 +1,10 @@
 """Whole values and summaries of tensors."""
 
-from string import ascii_lowercase
-
 import strideweave.functional as functional
 from strideweave.tensor.access import logical_values
 from strideweave.tensor.tensor import Tensor
+
+_MODE_NAMES = "abcdefghijklmnopqrstuvwxyz"
 
 
 def item(tensor: Tensor) -> float | int | bool:
@@ -79,12 +79,12 @@ def sum(tensor: Tensor) -> Tensor:
         raise ValueError(
             f"sum and mean need a flat tensor of at least one mode, got {layout!r}; use reduce_sum"
         )
-    if len(layout) > len(ascii_lowercase):
+    if len(layout) > len(_MODE_NAMES):
         raise ValueError(
             f"sum and mean name modes by letters; {len(layout)} are too many modes, at most "
-            f"{len(ascii_lowercase)}"
+            f"{len(_MODE_NAMES)}"
         )
-    return functional.reduce_sum(tensor, f"{' '.join(ascii_lowercase[: len(layout)])} -> 1")
+    return functional.reduce_sum(tensor, f"{' '.join(_MODE_NAMES[: len(layout)])} -> 1")
 
 
 def mean(tensor: Tensor) -> Tensor:
