@@ -18,7 +18,11 @@ def add_provider_note(
         operation: The operation that was executing, where one was.
     """
     task = "" if operation is None else f" while executing {operation!r}"
-    note = f"raised by {callback} of {carrier_class.__qualname__}{task}"
+    add_note_once(error, f"raised by {callback} of {carrier_class.__qualname__}{task}")
+
+
+def add_note_once(error: BaseException, note: str) -> None:
+    """Add a note to an exception, unless it has that note or takes none."""
     # An exception may refuse attributes, and a completion raises the same object to every waiter.
     with suppress(Exception):
         if note not in getattr(error, "__notes__", ()):

@@ -9,6 +9,7 @@ from typing_extensions import Protocol, TypeVar, runtime_checkable
 from strideweave._late import LateModule
 from strideweave._record import record
 from strideweave.carriers.extension.validation import require_entries
+from strideweave.carriers.provider_notes import add_note_once
 
 if TYPE_CHECKING:
     import strideweave.tensor.tensor as tensor_module
@@ -122,7 +123,11 @@ def accept_completion(value: object, *, source: str) -> ProviderCompletion[Any]:
     completion: Any = value
     if not callable(completion.wait):
         raise TypeError(f"{source} returned {kind} whose wait is not callable")
-    done: object = completion.done
+    try:
+        done: object = completion.done
+    except Exception as error:
+        add_note_once(error, f"raised by done of the completion that {source} returned")
+        raise
     if type(done) is not bool:
         raise TypeError(
             f"{source} returned {kind} whose done is {done!r} ({type(done).__qualname__}); it "
