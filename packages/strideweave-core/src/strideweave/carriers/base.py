@@ -513,7 +513,7 @@ class Carrier:
 
     def _capability(self, plan: "OperationPlan") -> "OperationCapability | None":
         """Find the capability that authorizes a plan on this carrier."""
-        return self._capability_set().match(plan)
+        return self._class_record.capabilities.match(plan)
 
     def _capability_set(self) -> CapabilitySet:
         """Give everything this carrier executes."""

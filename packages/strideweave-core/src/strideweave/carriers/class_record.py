@@ -84,7 +84,7 @@ class ClassRecord:
         self.capabilities = capabilities
         self.sealed_by = sealed_by
         self.patterns = _preparation_order(definition, packs) if sealed_by else ()
-        self._candidates: dict[OperationCapability, tuple[KernelCandidate, ...]] = {}
+        self._candidates: dict[OperationPlan, tuple[KernelCandidate, ...]] = {}
 
     def capability(self, plan: "OperationPlan") -> "OperationCapability | None":
         """Find the class's capability that is exactly this plan."""
@@ -92,13 +92,13 @@ class ClassRecord:
 
     def candidates(self, plan: "OperationPlan") -> tuple[KernelCandidate, ...]:
         """List the patterns that serve a plan, in preparation order."""
-        capability = self.capabilities.match(plan)
-        if capability is None:
-            return ()
-        found = self._candidates.get(capability)
+        found = self._candidates.get(plan)
         if found is None:
+            capability = self.capabilities.match(plan)
+            if capability is None:
+                return ()
             found = tuple(entry for entry in self.patterns if capability in entry.pattern.plans)
-            self._candidates[capability] = found
+            self._candidates[plan] = found  # hits only: no more entries than capabilities
         return found
 
     def sealed(self, observation: str) -> "ClassRecord":

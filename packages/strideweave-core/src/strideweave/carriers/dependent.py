@@ -11,6 +11,7 @@ from strideweave.carriers.provider_notes import add_provider_note
 
 if TYPE_CHECKING:
     from strideweave.operation.capability import OperationCapability
+    from strideweave.operation.policy import OperationPlan
     from strideweave.tensor.tensor import Tensor
 
 
@@ -114,6 +115,9 @@ class DependentCarrier(Carrier, metaclass=_FinalizingType):
 
     def _is_finalized(self) -> bool:
         return hasattr(self, "_snapshot")
+
+    def _capability(self, plan: "OperationPlan") -> "OperationCapability | None":
+        return self._capability_set().match(plan)
 
     def _capability_set(self) -> CapabilitySet:
         if not self._is_finalized():
