@@ -56,21 +56,36 @@ def validate_results(
     Raises:
         ProviderContractError: Something differs; nothing was published.
     """
+    # One frame for the whole check of a good result: every call pays it.
     specs = invocation.results
+    operands = invocation.call.operands
     if len(outputs) != len(specs):
         raise _conflict(
             invocation, "result_count", f"{len(specs)} result(s) expected, got {len(outputs)}"
         )
     for index, spec in enumerate(specs):
         output = outputs[index]
+        carrier = output._carrier
+        layout = spec.layout
         if spec.alias_of is not None:
-            _check_alias(invocation, index, spec.alias_of, output)
-        elif not _fits(output, spec, carrier_classes[index]):
+            if output is not operands[spec.alias_of]:
+                raise _other_alias(invocation, index, spec.alias_of)
+        elif (
+            type(carrier) is not carrier_classes[index]
+            or carrier._released
+            or carrier.size() < output._offset + layout.cosize
+            or output._dtype is not spec.dtype
+            or (output._layout is not layout and output._layout != layout)
+        ):
             raise _mismatch(invocation, index, spec, output, carrier_classes[index])
         else:
-            _check_fresh(invocation, index, output)
+            for operand in operands:
+                if output is operand:
+                    raise _undeclared_alias(invocation, index)
         if index == 0:
-            _check_effects(invocation, states)
+            for carrier, version, size in states:
+                if carrier._version != version or carrier._released or carrier.size() != size:
+                    _check_effect(invocation, carrier, size)
         if spec.alias_of is None and output._autograd_ctx is not None:
             raise _conflict(
                 invocation,
@@ -79,32 +94,19 @@ def validate_results(
             )
 
 
-def _check_alias(invocation: ResolvedInvocation, index: int, position: int, output: Tensor) -> None:
-    if output is not invocation.call.operands[position]:
-        raise _conflict(
-            invocation,
-            "alias",
-            f"result {index} must be operand {position} itself, got another object",
-        )
+def _other_alias(
+    invocation: ResolvedInvocation, index: int, position: int
+) -> ProviderContractError:
+    return _conflict(
+        invocation,
+        "alias",
+        f"result {index} must be operand {position} itself, got another object",
+    )
 
 
-def _check_fresh(invocation: ResolvedInvocation, index: int, output: Tensor) -> None:
-    for operand in invocation.call.operands:
-        if output is operand:
-            raise _conflict(
-                invocation, "alias", f"result {index} must be a fresh Tensor, got an operand itself"
-            )
-
-
-def _fits(output: Tensor, spec: ResultSpec, carrier_class: "type[Carrier]") -> bool:
-    carrier = output._carrier
-    layout = spec.layout
-    return (
-        type(carrier) is carrier_class
-        and not carrier._released
-        and carrier.size() >= output._offset + layout.cosize
-        and output._dtype is spec.dtype
-        and (output._layout is layout or output._layout == layout)
+def _undeclared_alias(invocation: ResolvedInvocation, index: int) -> ProviderContractError:
+    return _conflict(
+        invocation, "alias", f"result {index} must be a fresh Tensor, got an operand itself"
     )
 
 
@@ -150,19 +152,15 @@ def _mismatch(
     )
 
 
-def _check_effects(invocation: ResolvedInvocation, states: list[OperandState]) -> None:
-    for carrier, version, size in states:
-        if (
-            (carrier._version != version and not _is_mutated(carrier, invocation))
-            or carrier._released
-            or carrier.size() != size
-        ):
-            raise _conflict(
-                invocation,
-                "mutation",
-                f"an operand's {type(carrier).__qualname__} changed its version, size or release "
-                "state; declare mutated_operands, or leave operands alone",
-            )
+def _check_effect(invocation: ResolvedInvocation, carrier: "Carrier", size: int) -> None:
+    """Refuse a changed operand carrier, unless only the version of a mutated one changed."""
+    if carrier._released or carrier.size() != size or not _is_mutated(carrier, invocation):
+        raise _conflict(
+            invocation,
+            "mutation",
+            f"an operand's {type(carrier).__qualname__} changed its version, size or release "
+            "state; declare mutated_operands, or leave operands alone",
+        )
 
 
 def _is_mutated(carrier: "Carrier", invocation: ResolvedInvocation) -> bool:
