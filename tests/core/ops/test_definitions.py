@@ -13,7 +13,7 @@ from strideweave.operation import ResolvedInvocation, operation_definition, oper
 Make = Callable[..., Any]
 
 LATER = {
-    *("conv_general", "_batched_matmul", "concat", "pad"),
+    *("conv_general", "_batched_matmul"),
     *("_sort_values", "_sort_indices", "_topk_values", "_topk_indices"),
 }
 DEFINED = [spec.name for spec in registered_operations() if spec.name not in LATER]
@@ -41,6 +41,8 @@ SCHEMAS = {  # operand names; * differentiable, (W) weak scalar, (S) structural
     "clamp": "tensor* lower* upper* | tensor* lower* upper(W) | tensor* lower(W) upper* | "
     "tensor* lower(W) upper(W)",
     "flip": "tensor* axis(S)",
+    "concat": "lhs* rhs* axis(S)",
+    "pad": "tensor* padding(S) value(S)",
 }
 KINDS = {"TENSOR": "", "WEAK_SCALAR": "(W)", "STRUCTURAL": "(S)"}
 
@@ -77,7 +79,7 @@ SAVED = {
     **dict.fromkeys(["add", "sub", "neg", "sign", "floor", "ceil", "round", "cumsum"], ()),
     **dict.fromkeys(["elementwise_mul", "div", "maximum", "minimum", "rem", "matmul"], (0, 1)),
     **dict.fromkeys(["exp", "relu", "abs", "tanh", "reduce_prod", "reduce_max"], (0,)),
-    **dict.fromkeys(["reduce_sum", "argmax", "lt", "logical_not", "flip"], ()),
+    **dict.fromkeys(["reduce_sum", "argmax", "lt", "logical_not", "flip", "concat", "pad"], ()),
     **dict.fromkeys(["gather", "scatter", "scatter_add"], (1,)),
     "mul": (0, 1),
     "pow": (0, 1),
@@ -116,8 +118,11 @@ def resolved(workshop: Any) -> Callable[..., ResolvedInvocation]:
     return resolve
 
 
+STRUCTURAL = {"pad": (((0, 0), (0, 0)), 0)}  # where it is not one zero
+
+
 def operands_for(name: str, f: Make, i: Make, b: Make) -> list[Any]:
-    """All-tensor operands of two modes, and zero for a structural value."""
+    """All-tensor operands of two modes, and structural values."""
     plan = next(plan for plan in resolvable_plans() if plan.operation == name)
     makers = {sw.DType.Float32: (f, 0.0), sw.DType.Int32: (i, 0), sw.DType.Bool: (b, False)}
     operands = []
@@ -126,7 +131,7 @@ def operands_for(name: str, f: Make, i: Make, b: Make) -> list[Any]:
         shape = (1,) if name in {"gather", "scatter", "scatter_add"} else (1, 1)
         operands.append(make([zero], *shape))
     structural = operation_definition(name).schema.operands[-1].kind is sw.OperandKind.STRUCTURAL
-    return [*operands, 0] if structural else operands
+    return [*operands, *STRUCTURAL.get(name, (0,))] if structural else operands
 
 
 @pytest.mark.rule("A-7", "O-62", "O-63")

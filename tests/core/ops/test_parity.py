@@ -287,6 +287,38 @@ def test_operations_along_a_mode(operation: str) -> None:
         check(case, expected, result)
 
 
+def at_coordinates(given: OperandCase) -> dict[tuple[int, ...], Any]:
+    """The values of a case's operand by coordinates, one per leaf."""
+    return {at: element(given, at) for at in coordinates(given.layout.leaf_extents)}
+
+
+@pytest.mark.rule("F-49")
+def test_concat() -> None:
+    for case in CASES["concat"]:
+        lhs, rhs, axis = case.operands
+        result = run_case(case, make_carrier)
+        extent = lhs.layout.leaf_extents[axis]
+        placed = at_coordinates(lhs)
+        for at, value in at_coordinates(rhs).items():
+            placed[(*at[:axis], at[axis] + extent, *at[axis + 1 :])] = value
+        expected = [placed[at] for at in coordinates(result.layout.leaf_extents)]
+        check(case, expected, result)
+
+
+@pytest.mark.rule("F-49")
+def test_pad() -> None:
+    for case in CASES["pad"]:
+        source, padding, value = case.operands
+        result = run_case(case, make_carrier)
+        values = at_coordinates(source)
+        befores = [before for before, _ in padding] + [0] * len(source.layout.leaf_extents)
+        expected = [
+            values.get(tuple(c - before for c, before in zip(at, befores, strict=False)), value)
+            for at in coordinates(result.layout.leaf_extents)
+        ]
+        check(case, expected, result)
+
+
 def along(
     operation: str, fiber: list[Any], arrays: list[list[Any]], a: int, c: int, inner: int
 ) -> list[Any]:
@@ -310,7 +342,7 @@ def along(
 
 
 @pytest.mark.rule("F-14", "F-15", "F-18", "F-20", "F-21", "F-22", "F-24", "F-25", "F-28", "F-30")
-@pytest.mark.rule("F-32", "F-35", "F-36", "F-41", "F-42", "F-43", "F-48", "S-1", "G-13")
+@pytest.mark.rule("F-32", "F-35", "F-36", "F-41", "F-42", "F-43", "F-48", "F-49", "S-1", "G-13")
 @pytest.mark.parametrize("operation", GRADIENT_CASES)
 def test_gradients_agree_with_central_differences(operation: str) -> None:
     for case in GRADIENT_CASES[operation]:
@@ -324,7 +356,7 @@ def test_a_wrong_gradient_would_be_found() -> None:
 
 def test_every_operation_has_cases() -> None:
     later = {
-        *("conv_general", "_batched_matmul", "concat", "pad"),
+        *("conv_general", "_batched_matmul"),
         *("_sort_values", "_sort_indices", "_topk_values", "_topk_indices"),
     }
     names = {plan.operation for plan in resolvable_plans()}

@@ -36,6 +36,7 @@ from strideweave.functional.comparison import (
 from strideweave.functional.composites import log_softmax, logsumexp, mean, softmax
 from strideweave.functional.contraction import matmul
 from strideweave.functional.indexing import flip, gather, scatter, scatter_add
+from strideweave.functional.joining import concat, pad, stack
 from strideweave.functional.reductions import (
     argmax,
     argmin,
@@ -71,6 +72,7 @@ __all__ = [
     "cast",
     "ceil",
     "clamp",
+    "concat",
     "cos",
     "cumsum",
     "div",
@@ -106,6 +108,7 @@ __all__ = [
     "ne",
     "neg",
     "no_grad",
+    "pad",
     "permute",
     "pow",
     "rearrange",
@@ -131,6 +134,7 @@ __all__ = [
     "softplus",
     "sqrt",
     "squeeze",
+    "stack",
     "sub",
     "tanh",
     "unsqueeze",

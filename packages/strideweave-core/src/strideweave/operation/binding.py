@@ -87,12 +87,16 @@ def common_carrier(
                 for spec, operand in zip(schema.operands, operands, strict=True)
                 if operand is tensor
             )
-            raise TypeError(
-                f"{definition.name}: carriers must match: {name} lives on "
-                f"{_named(found, expected)}, expected {_named(expected, found)}; "
-                "move or copy it there first"
-            )
+            raise carrier_mismatch(definition.name, name, found, expected)
     return first
+
+
+def carrier_mismatch(operation: str, name: str, found: type, expected: type) -> TypeError:
+    """Build the error of an operand on another carrier class than the first one's."""
+    return TypeError(
+        f"{operation}: carriers must match: {name} lives on {_named(found, expected)}, expected "
+        f"{_named(expected, found)}; move or copy it there first"
+    )
 
 
 def _named(carrier_class: type, other: type) -> str:

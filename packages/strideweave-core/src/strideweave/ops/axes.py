@@ -46,6 +46,27 @@ def checked_axis(operation: str, value: object, layout: Layout, name: str = "axi
     return axis % rank
 
 
+def checked_new_axis(operation: str, value: object, rank: int) -> int:
+    """Return where a mode is inserted, counted from 0.
+
+    Args:
+        operation: Operation name for messages.
+        value: What the caller gave; a negative integer counts from the end of the result.
+        rank: Top-level modes before the insertion.
+
+    Raises:
+        TypeError: The value is a bool or no integer.
+        ValueError: There is no such place.
+    """
+    axis = checked_integer(operation, "axis", value)
+    if not -rank - 1 <= axis <= rank:
+        raise ValueError(
+            f"{operation}: axis {axis} is out of range [{-rank - 1}, {rank}] for a mode that is "
+            f"inserted into {rank}"
+        )
+    return axis % (rank + 1)
+
+
 def stride_of_axis(layout: Layout, axis: int) -> int:
     """Count the coordinates that precede one step along a mode in logical order."""
     return layout[:axis].size if axis else 1

@@ -1,5 +1,6 @@
 """Views and constants that gradients are written with: layouts change, no element is read."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import repeat
 from typing import Any
@@ -15,6 +16,32 @@ from strideweave.tensor.tensor import Tensor, tensor_over
 def viewed(tensor: Tensor, layout: Layout) -> Tensor:
     """Read a Tensor's storage through another layout of the same span."""
     return tensor_over(tensor.carrier, tensor.offset, layout)
+
+
+def window(tensor: Tensor, shape: Shape, starts: Iterable[int]) -> Tensor:
+    """View a block of a Tensor.
+
+    Args:
+        tensor: Tensor that contains the block.
+        shape: Shape of the block, nested like the Tensor's.
+        starts: First coordinate of the block in the leading top-level modes, all of them leaves
+            where it is not zero; the block starts with the rest.
+    """
+    layout = tensor.layout
+    start = window_start(layout, starts)
+    return tensor_over(tensor.carrier, tensor.offset + start, window_layout(layout, shape))
+
+
+@lru_cache(maxsize=1024)
+def window_layout(layout: Layout, shape: Shape) -> Layout:
+    """Layout of a block of that shape within a layout, from the index where it begins."""
+    return layout_of(shape, layout.leaf_strides)
+
+
+def window_start(layout: Layout, starts: Iterable[int]) -> int:
+    """Index at which a block of a layout begins; ``starts`` as in ``window``."""
+    strides: tuple[Any, ...] = layout.stride.top_level
+    return sum(first * stride for first, stride in zip(starts, strides, strict=False) if first)
 
 
 def layout_of(shape: Shape, leaf_strides: tuple[int, ...]) -> Layout:

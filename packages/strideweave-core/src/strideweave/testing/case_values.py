@@ -1,4 +1,4 @@
-"""Which values the operands of a case hold, by dtype plan and operand position."""
+"""What a dtype plan gives to its cases: operand values, numbers, options and a name."""
 
 from collections.abc import Callable, Sequence
 from math import inf, nan
@@ -75,3 +75,19 @@ def number_of(plan: OperationPlan, position: int) -> float | int:
     if plan.operands[position].convert_to is DType.Int32:
         return 2 if plan.operation == "pow" else 3
     return 2.5 if plan.operation == "clamp" and position == 2 else 0.77
+
+
+def plan_name(plan: OperationPlan) -> str:
+    """Operation, operand dtypes and a wide accumulator, for the names of cases."""
+    sources = ",".join(
+        f"number as {entry.convert_to.name}" if entry.dtype is None else entry.dtype.name
+        for entry in plan.operands
+    )
+    suffix = " in Float64" if plan.accumulator_dtype is DType.Float64 else ""
+    return f"{plan.operation}({sources}){suffix}"
+
+
+def options_of(plan: OperationPlan) -> dict[str, object]:
+    """The options that select a plan."""
+    wide = plan.accumulator_dtype is DType.Float64
+    return {"accumulator_dtype": DType.Float64} if wide else {}

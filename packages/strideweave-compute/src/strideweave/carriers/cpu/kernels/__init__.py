@@ -10,6 +10,7 @@ from strideweave.carriers.cpu.kernels import (
     conversion,
     extrema,
     indexing,
+    joining,
     predicates,
     reductions,
     scan,
@@ -30,6 +31,7 @@ _FAMILIES = (
     scan,
     contractions,
     indexing,
+    joining,
 )
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(

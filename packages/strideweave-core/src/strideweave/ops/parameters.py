@@ -1,0 +1,53 @@
+"""Checks of structural parameters that are sequences of integers."""
+
+from collections.abc import Iterable
+
+from strideweave.ops.axes import checked_integer
+
+
+def _entries(operation: str, name: str, wanted: str, value: object) -> tuple[object, ...]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise TypeError(
+            f"{operation}: {name} must be {wanted}, got {type(value).__qualname__} {value!r}"
+        )
+    return tuple(value)
+
+
+def checked_integers(operation: str, name: str, value: object) -> tuple[int, ...]:
+    """Return an iterable of integers as a tuple.
+
+    Raises:
+        TypeError: The value is a str or not iterable, or an entry is a bool or no integer.
+    """
+    entries = _entries(operation, name, "an iterable of integers", value)
+    return tuple(
+        checked_integer(operation, f"{name}[{position}]", entry)
+        for position, entry in enumerate(entries)
+    )
+
+
+def checked_pairs(operation: str, name: str, value: object) -> tuple[tuple[int, int], ...]:
+    """Return an iterable of (before, after) pairs of counts as a tuple.
+
+    Raises:
+        TypeError: The value is not iterable, or an entry is no pair of integers.
+        ValueError: A count is negative.
+    """
+    pairs: list[tuple[int, int]] = []
+    for position, entry in enumerate(
+        _entries(operation, name, "an iterable of (before, after) pairs", value)
+    ):
+        counts = _entries(operation, f"{name}[{position}]", "a (before, after) pair", entry)
+        if len(counts) != 2:
+            raise TypeError(
+                f"{operation}: {name}[{position}] must be a (before, after) pair, got {counts}"
+            )
+        before, after = (
+            checked_integer(operation, f"{name}[{position}]", count) for count in counts
+        )
+        if before < 0 or after < 0:
+            raise ValueError(
+                f"{operation}: {name}[{position}] must not be negative, got {(before, after)}"
+            )
+        pairs.append((before, after))
+    return tuple(pairs)
