@@ -12,7 +12,6 @@ from strideweave.carriers.provider_notes import add_provider_note
 if TYPE_CHECKING:
     from strideweave.operation.capability import OperationCapability
     from strideweave.operation.policy import OperationPlan
-    from strideweave.operation.policy import OperationPlan
     from strideweave.tensor.tensor import Tensor
 
 

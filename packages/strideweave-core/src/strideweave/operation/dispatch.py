@@ -32,31 +32,32 @@ def dispatch(carrier: "Carrier", operation_name: str) -> Operation:
             f"dispatch_op: operation_name must be a str, got {type(operation_name).__qualname__}"
         )
     record = carrier._class_record
-    if record.definition is not None:
-        return _marked(_defined(carrier, record, operation_name), carrier, operation_name)
-    operation = carrier._dispatch_op(operation_name)
-    if not isinstance(operation, Operation):
-        raise TypeError(
-            f"{type(carrier).__qualname__}._dispatch_op({operation_name!r}) must return an "
-            f"Operation, got {type(operation).__qualname__}"
-        )
-    if operation._operation_name is not None:
-        raise TypeError(
-            f"{type(carrier).__qualname__}._dispatch_op({operation_name!r}) returned an operation "
-            f"that was dispatched before as {operation._operation_name!r}; make a new one per call"
-        )
+    if record.definition is None:
+        operation = carrier._dispatch_op(operation_name)
+    else:
+        operation = _defined(carrier, record, operation_name)
     return _marked(operation, carrier, operation_name)
 
 
 def operation_for(carrier: "Carrier", definition: "OperationDefinition") -> Operation:
     """Give the operation a call runs; the pipeline reports what a dispatch would refuse."""
-    record = carrier._class_record
-    if record.definition is None:
-        return dispatch(carrier, definition.name)
-    return _marked(pipeline.BoundOperation(definition, None), carrier, definition.name)
+    name = definition.name
+    if carrier._class_record.definition is None:
+        return _marked(carrier._dispatch_op(name), carrier, name)
+    return _marked(pipeline.BoundOperation(definition, None), carrier, name)
 
 
 def _marked(operation: Operation, carrier: "Carrier", name: str) -> Operation:
+    if not isinstance(operation, Operation):
+        raise TypeError(
+            f"{type(carrier).__qualname__}._dispatch_op({name!r}) must return an Operation, "
+            f"got {type(operation).__qualname__}"
+        )
+    if operation._operation_name is not None:
+        raise TypeError(
+            f"{type(carrier).__qualname__}._dispatch_op({name!r}) returned an operation that was "
+            f"dispatched before as {operation._operation_name!r}; make a new one per call"
+        )
     operation._operation_name = name
     operation._dispatch_carrier_class = type(carrier)
     operation._dispatch_carrier = carrier

@@ -302,11 +302,15 @@ def bind_call(
 ) -> "tuple[Binding, Carrier]":
     """Bind the arguments of a call and give the carrier that dispatches it."""
     binding = bind(definition, operands, options)
-    carrier = common_carrier(definition, binding)
-    if carrier is None:
+    tensors = binding[3]
+    if not tensors:
         raise TypeError(
             f"{definition.name}: at least one operand must be a Tensor; it decides the carrier"
         )
+    carrier = tensors[0]._carrier
+    for tensor in tensors:
+        if type(tensor._carrier) is not type(carrier):
+            common_carrier(definition, binding)  # raises
     return binding, carrier
 
 

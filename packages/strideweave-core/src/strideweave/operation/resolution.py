@@ -117,7 +117,7 @@ def _is_same(source: object, aligned: object) -> bool:
 def resolve(
     definition: "OperationDefinition",
     schema: OperationSchema,
-    sources: tuple[object, ...],
+    sources: tuple[Any, ...],
     options: Mapping[str, object],
     alignment: "Alignment | None",
 ) -> tuple[Resolution, ResolvedInvocation]:
@@ -139,7 +139,12 @@ def resolve(
     """
     if not definition._is_builtin:
         return _resolve_fresh(definition, schema, sources, options, alignment)
-    signature = _signature(schema, sources, options, alignment)
+    signature: tuple[object, ...]
+    if len(sources) == 2 and type(sources[0]) is type(sources[1]) is Tensor and not options:
+        lhs, rhs = sources
+        signature = (alignment, lhs._dtype, lhs._layout, rhs._dtype, rhs._layout)
+    else:
+        signature = _signature(schema, sources, options, alignment)
     resolution = definition._resolutions.get(signature)
     if resolution is None:
         found = _resolve_fresh(definition, schema, sources, options, alignment)
@@ -165,10 +170,6 @@ def _signature(
     options: Mapping[str, object],
     alignment: "Alignment | None",
 ) -> tuple[object, ...]:
-    if len(sources) == 2 and isinstance(sources[0], Tensor) and isinstance(sources[1], Tensor):
-        lhs, rhs = sources
-        pair = (alignment, lhs._dtype, lhs._layout, rhs._dtype, rhs._layout)
-        return (*pair, *options.values()) if options else pair
     parts: list[object] = [alignment]
     for spec, value in zip(schema.operands, sources, strict=True):
         kind = spec.kind
