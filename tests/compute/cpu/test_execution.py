@@ -26,7 +26,7 @@ def floats(*values: float) -> Tensor:
 
 @pytest.mark.rule("C-5", "50/E-11")
 def test_cpu_is_closed() -> None:
-    with pytest.raises(TypeError, match=r"^X is a closed carrier implementation"):
+    with pytest.raises(TypeError, match=r"^X .*closed carrier implementation"):
         type("X", (CPU,), {})
     assert getattr(CPU, "__final__", False) is True
 

@@ -49,7 +49,7 @@ def test_ownership_closes_it_to_others() -> None:
 
 @pytest.mark.rule("C-5", "50/E-11")
 def test_generic_is_closed() -> None:
-    with pytest.raises(TypeError, match=r"^Sub is a closed carrier implementation"):
+    with pytest.raises(TypeError, match=r"^Sub .*closed carrier implementation"):
         type("Sub", (Generic,), {})
     assert getattr(Generic, "__final__", False) is True
 

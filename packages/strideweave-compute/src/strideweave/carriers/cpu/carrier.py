@@ -13,7 +13,7 @@ from strideweave.carriers.base import Carrier
 from strideweave.carriers.capability_queries import register_operation_capabilities
 from strideweave.carriers.class_record import class_record
 from strideweave.carriers.closed import reject_carrier_subclass
-from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, storage_array
+from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, storage_array, zero_or_one
 from strideweave.carriers.generic.capabilities import catalogue_capabilities
 from strideweave.carriers.normalization import NORMALIZERS
 from strideweave.dtype import DType
@@ -254,23 +254,20 @@ class CPU(Carrier):
             "for, and no view"
         )
 
-    def _values(self) -> Array:
-        """Give the live storage for reading, with bytes of Bool that are 0 or 1."""
-        return _zero_or_one(self._buffer) if self._is_foreign else self._buffer
-
     def _host_array(self) -> Array | None:
         return None if self._released else self._buffer
 
     def _read_span(self, start: int, out: memoryview) -> object:
         if self._released:
             return NotImplemented
-        numpy.asarray(out)[:] = self._values()[start : start + len(out)]
+        values = self._buffer[start : start + len(out)]
+        numpy.asarray(out)[:] = zero_or_one(values) if self._is_foreign else values
         return None
 
     def _write_span(self, start: int, values: memoryview) -> object:
         if self._released:
             return NotImplemented
-        self._buffer[start : start + len(values)] = _zero_or_one(numpy.asarray(values))
+        self._buffer[start : start + len(values)] = zero_or_one(numpy.asarray(values))
         return None
 
 
@@ -278,13 +275,6 @@ register_operation_capabilities(CPU, catalogue_capabilities())
 
 _RECORD: Final = class_record(CPU)
 _NOTHING: Final[Array] = numpy.empty(0, numpy.bool_)
-
-
-def _zero_or_one(values: Array) -> Array:
-    """Normalize bytes of Bool that others may have written; other types stay as they are."""
-    if values.dtype != numpy.bool_:
-        return values
-    return numpy.not_equal(values.view(numpy.uint8), 0)
 
 
 def _integer(size: SupportsIndex) -> int:

@@ -67,3 +67,10 @@ def storage_array(values: Iterable[Any], dtype: DType) -> Array:
         except OverflowError:
             pass  # the loop below names the value
     return numpy.array([NORMALIZERS[dtype](value) for value in entries], element)
+
+
+def zero_or_one(values: Array) -> Array:
+    """Normalize bytes of Bool that others may have written; other types stay as they are."""
+    if values.dtype != numpy.bool_:
+        return values
+    return numpy.not_equal(values.view(numpy.uint8), 0)

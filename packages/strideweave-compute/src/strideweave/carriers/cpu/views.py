@@ -13,7 +13,7 @@ import numpy
 
 import strideweave.carriers.cpu.carrier as carrier_module
 from strideweave._record import record
-from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array
+from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, zero_or_one
 from strideweave.layout import Layout
 from strideweave.operation.invocation import ResolvedInvocation, ResultSpec
 from strideweave.tensor.tensor import Tensor, tensor_over
@@ -67,7 +67,8 @@ def array_over(buffer: Array, offset: int, layout: Layout) -> Array:
 def strided(tensor: Tensor) -> Array:
     """View the values of a CPU tensor as one array with an axis per leaf."""
     carrier = cast("carrier_module.CPU", tensor.carrier)
-    return array_over(carrier._values(), tensor.offset, tensor.layout)
+    array = array_over(carrier._buffer, tensor.offset, tensor.layout)
+    return zero_or_one(array) if carrier._is_foreign else array
 
 
 def operands(invocation: ResolvedInvocation) -> tuple[Tensor, ...]:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy
 
-from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array
+from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, zero_or_one
 from strideweave.carriers.cpu.views import array_over, result, strided
 from strideweave.dtype import DType
 from strideweave.layout import Layout
@@ -102,21 +102,23 @@ def _flat_operands(
     whole = False
     for position, operand in enumerate(operands):
         plan = plans[position]
-        source, target = plan.dtype, plan.convert_to
+        source = plan.dtype
         if source is None:
-            arrays.append(scalar(operand, target))
+            arrays.append(scalar(operand, plan.convert_to))
             continue
         own = operand._layout
         if own is layout or own == layout:
             whole = True
         elif own.cosize != 1:
             return None
-        carrier = operand._carrier
-        array = carrier._values() if source is _BOOL else carrier._buffer
-        start, count = operand._offset, own.cosize
-        if start or array.size != count:
-            array = array[start : start + count]
-        arrays.append(array if source is target else array.astype(NUMPY_DTYPES[target]))
+        array = operand._carrier._buffer
+        if operand._offset or array.size != own.cosize:
+            array = array[operand._offset : operand._offset + own.cosize]
+        if source is _BOOL and operand._carrier._is_foreign:
+            array = zero_or_one(array)
+        if source is not plan.convert_to:
+            array = array.astype(NUMPY_DTYPES[plan.convert_to])
+        arrays.append(array)
     return arrays if whole else None
 
 
