@@ -46,6 +46,22 @@ from strideweave.carriers.extension import (
     register_carrier_definition,
     register_kernel_pack,
 )
+from strideweave.carriers.move import (
+    AwaitMove,
+    AwaitResult,
+    ElementwiseMoveOperation,
+    MoveOperation,
+    copy_async,
+    move_async,
+)
+from strideweave.carriers.move.entry import (
+    copy,
+    move,
+)
+from strideweave.carriers.move.explanation import (
+    MoveExplanation,
+    explain_move,
+)
 from strideweave.functional import (
     abs,
     add,
@@ -172,6 +188,8 @@ from strideweave.tensor.interchange import (
 __all__ = [
     "NON_DIFFERENTIABLE",
     "REQUIRED",
+    "AwaitMove",
+    "AwaitResult",
     "BlockScaledDType",
     "Carrier",
     "CarrierDefinition",
@@ -182,6 +200,7 @@ __all__ = [
     "DTypeCategory",
     "DependentCarrier",
     "DispatchExplanation",
+    "ElementwiseMoveOperation",
     "IndexMap",
     "KernelExecutionInterface",
     "KernelPack",
@@ -191,6 +210,8 @@ __all__ = [
     "Level",
     "LevelExtent",
     "Module",
+    "MoveExplanation",
+    "MoveOperation",
     "Node",
     "OperandCapability",
     "OperandKind",
@@ -236,6 +257,8 @@ __all__ = [
     "ceil",
     "clamp",
     "concat",
+    "copy",
+    "copy_async",
     "cos",
     "cumsum",
     "define_operation",
@@ -247,6 +270,7 @@ __all__ = [
     "exp",
     "exp2",
     "explain",
+    "explain_move",
     "flip",
     "floor",
     "from_numpy",
@@ -271,6 +295,8 @@ __all__ = [
     "maximum",
     "mean",
     "minimum",
+    "move",
+    "move_async",
     "mul",
     "ne",
     "neg",

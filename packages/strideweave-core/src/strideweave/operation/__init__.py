@@ -9,6 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from strideweave.carriers.move.entry import copy as copy
+    from strideweave.carriers.move.entry import move as move
+    from strideweave.carriers.move.operations import (
+        ElementwiseMoveOperation as ElementwiseMoveOperation,
+    )
+    from strideweave.carriers.move.operations import MoveOperation as MoveOperation
     from strideweave.functional import *  # noqa: F403  # every public function
     from strideweave.operation.definition import OperationDefinition as OperationDefinition
     from strideweave.operation.definition import define_operation as define_operation
@@ -39,6 +45,8 @@ if TYPE_CHECKING:
     from strideweave.profiling import profile as profile
 else:
     _HOMES = {
+        "carriers.move.entry": ("copy", "move"),
+        "carriers.move.operations": ("ElementwiseMoveOperation", "MoveOperation"),
         "operation.definition": (
             "OperationDefinition",
             "define_operation",

@@ -1,0 +1,73 @@
+"""Copying the values of a Tensor into a carrier: the whole span at once, else slot by slot."""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import strideweave.host as host
+from strideweave.carriers import spans
+from strideweave.carriers.base import Carrier
+from strideweave.carriers.normalization import normalize
+from strideweave.layout import Layout
+from strideweave.layout.enumeration import slots
+from strideweave.tensor.tensor import Tensor, tensor_over
+
+Values: TypeAlias = "host.Image | Mapping[int, Any]"
+"""What each slot of a layout holds; a mapping leaves out slots that the layout does not address."""
+
+
+def copy_values(tensor: Tensor, destination: Carrier) -> None:
+    """Put the values of a Tensor where its layout, from slot 0, places them in a carrier.
+
+    Everything is read before anything is written. Slots that the layout does not address are
+    copied along with a span and else left alone. Nothing is checked, and no version changes
+    except by a ``set_value`` of a definition-free class without bulk access.
+
+    Args:
+        tensor: A Tensor over a live carrier.
+        destination: A live writable carrier of the same dtype with ``layout.cosize`` slots.
+    """
+    span = _read_span(tensor)
+    values: Values = _read_slots(tensor) if span is None else span
+    if not _write_span(tensor, destination, values):
+        for slot in _addressed(tensor._layout):
+            spans.write_slot(destination, slot, values[slot])
+
+
+def _read_span(tensor: Tensor) -> "host.Image | None":
+    count = tensor._layout.cosize
+    span = tensor_over(tensor._carrier, tensor._offset, Layout.leaf(count, 1), tensor._dtype)
+    if tensor._carrier._host_array() is None:
+        return host.read_image(span)
+    array: Any = host.read_array(span)
+    return memoryview(array).toreadonly()
+
+
+def _read_slots(tensor: Tensor) -> dict[int, Any]:
+    carrier, offset, dtype = tensor._carrier, tensor._offset, tensor._dtype
+    return {slot: normalize(dtype, carrier[offset + slot]) for slot in _addressed(tensor._layout)}
+
+
+def _write_span(tensor: Tensor, destination: Carrier, values: Values) -> bool:
+    image = values if isinstance(values, memoryview) else _image(tensor, values)
+    if image is None:
+        return False
+    array = destination._host_array()
+    if array is None:
+        return spans.write_span(destination, 0, image)
+    array[: len(image)] = image
+    return True
+
+
+def _image(tensor: Tensor, values: Mapping[int, Any]) -> "host.Image | None":
+    span_format = host.SPAN_FORMATS.get(tensor._dtype)
+    if span_format is None:
+        return None
+    image = host.new_image(tensor._layout.cosize, span_format)
+    for slot, value in values.items():
+        image[slot] = value
+    return image
+
+
+def _addressed(layout: Layout) -> dict[int, None]:
+    """Give the distinct slots of a layout, in the order of the first ordinal of each."""
+    return dict.fromkeys(slots(layout))

@@ -1,0 +1,144 @@
+"""Handles of pending work: one-shot cells that any number of threads may wait on."""
+
+import os
+import threading
+from types import TracebackType
+from typing import Generic, NoReturn, TypeVar, cast, final
+
+from typing_extensions import TypeVar as TypeVarWithVariance
+
+T_co = TypeVarWithVariance("T_co", covariant=True)
+HandleT = TypeVar("HandleT", bound="AwaitResult[object]")
+
+
+class AwaitResult(Generic[T_co]):
+    """The outcome of work that may still be running.
+
+    Dropping it neither blocks nor cancels the work. It has no coroutine protocol and takes no
+    callbacks: a thread that needs the outcome calls ``wait``.
+
+    Raises:
+        TypeError: It is constructed; instances come from the framework.
+
+    Examples:
+        >>> from strideweave import AwaitResult
+        >>> AwaitResult()
+        Traceback (most recent call last):
+        TypeError: an AwaitResult is created by the framework; call what returns one
+    """
+
+    __slots__ = ("__weakref__", "_error", "_finished", "_process", "_traceback", "_value")
+
+    _error: BaseException | None
+    _finished: threading.Event
+    _process: int
+    _traceback: TracebackType | None
+    _value: object
+
+    def __init__(self, *arguments: object, **keywords: object) -> None:
+        raise TypeError(
+            f"an {type(self).__qualname__} is created by the framework; call what returns one"
+        )
+
+    @property
+    def done(self) -> bool:
+        """Whether the outcome is recorded."""
+        return self._finished.is_set()
+
+    def wait(self, timeout: float | None = None) -> T_co:
+        """Block until the outcome is recorded, and give it.
+
+        Args:
+            timeout: How long to wait at most, in seconds; None waits without limit.
+
+        Returns:
+            The result, the identical object for every caller.
+
+        Raises:
+            TimeoutError: The time passed; the work goes on.
+            RuntimeError: The work was started by the process that this one was forked from.
+
+        A failure of the work is raised as it is, the identical exception for every caller.
+        """
+        if not self._finished.is_set():
+            self._await_outcome(timeout)
+        error = self._error
+        if error is None:
+            return cast(T_co, self._value)
+        try:
+            raise error.with_traceback(self._traceback)  # or every wait would lengthen it
+        finally:
+            # This frame is in the traceback: its references would close a cycle.
+            del error, self
+
+    def _await_outcome(self, timeout: float | None) -> None:
+        # Nothing here may take a lock in a forked child: a thread that is gone may hold it.
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                f"this {type(self).__qualname__} belongs to work of process {self._process}, which "
+                "was forked after the work began; the work does not go on in this process: start "
+                "it again, or fork only when nothing is pending"
+            )
+        limit = None if timeout is None else min(timeout, threading.TIMEOUT_MAX)
+        if not self._finished.wait(limit):
+            raise TimeoutError(
+                f"this {type(self).__qualname__} has no outcome after {timeout} s; the work goes "
+                "on, and it can be waited for again"
+            )
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError(
+            f"an {type(self).__qualname__} belongs to running work and can be neither copied nor "
+            "pickled; wait() for its result"
+        )
+
+    def _hold(self, value: object) -> None:
+        """Keep the result; nobody sees it before ``_publish``."""
+        self._value = value
+
+    def _fail(self, error: BaseException) -> None:
+        """Keep a failure instead of a result; nobody sees it before ``_publish``."""
+        self._value = None
+        self._error = error
+        self._traceback = error.__traceback__
+
+    def _publish(self) -> None:
+        """Record what is kept as the outcome, once, and wake every waiter."""
+        self._finished.set()
+
+
+@final
+class AwaitMove(AwaitResult[T_co]):
+    """The handle of a move or copy; its result is the Tensor over the destination.
+
+    Examples:
+        >>> import strideweave as sw
+        >>> from strideweave.testing import ArrayCarrier
+        >>> source = ArrayCarrier(2, dtype=sw.DType.Int32).new_like([1, 2])
+        >>> tensor = sw.Tensor(source, 0, sw.Layout(sw.Shape(2), sw.Stride(1)))
+        >>> handle = sw.copy_async(tensor, ArrayCarrier(2, dtype=sw.DType.Int32))
+        >>> handle.wait().tolist()
+        [1, 2]
+        >>> handle.wait() is handle.wait(), handle.done
+        (True, True)
+    """
+
+    __slots__ = ()
+
+
+def new_handle(handle_class: type[HandleT]) -> HandleT:
+    """Make a handle without an outcome.
+
+    Args:
+        handle_class: AwaitResult or a subclass of it.
+
+    Returns:
+        The handle; the work keeps its outcome in it and publishes it once.
+    """
+    handle: HandleT = object.__new__(handle_class)
+    handle._error = None
+    handle._finished = threading.Event()
+    handle._process = os.getpid()
+    handle._traceback = None
+    handle._value = None
+    return handle

@@ -1,0 +1,140 @@
+"""The threads that finish movement in the background, and the end of the process.
+
+A few daemon threads share all work that runs to its end by itself. Waiting for a provider's
+completion blocks, so it gets a daemon thread of its own: no number of stuck completions keeps
+other work from finishing. No thread starts before it is needed. A forked child starts afresh: it
+knows nothing of its parent's requests, and has threads of its own.
+"""
+
+import atexit
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Final, TypeAlias, final
+
+Task: TypeAlias = Callable[[], object]
+
+MOST_WORKERS: Final = 4
+EXIT_SECONDS: Final = 5.0
+"""How long running requests may hold up the end of the process."""
+
+
+class _Here(threading.local):
+    is_worker: bool = False
+
+
+_here: Final = _Here()
+
+
+@final
+class CompletionPool:
+    """The shared threads of one process, and its unfinished requests."""
+
+    def __init__(self) -> None:
+        lock = threading.Lock()
+        self._has_task = threading.Condition(lock)
+        self._is_quiet = threading.Condition(lock)
+        self._tasks: deque[Task] = deque()
+        self._workers = 0
+        self._idle = 0
+        self._requests: set[object] = set()
+        self._is_closed = False
+
+    def admit(self, request: object) -> None:
+        """Keep a request until ``dismiss``.
+
+        Args:
+            request: Any object that compares by identity.
+
+        Raises:
+            RuntimeError: The process is exiting.
+        """
+        with self._is_quiet:
+            if self._is_closed:
+                raise RuntimeError(
+                    "the interpreter is exiting and takes no further move or copy; move before "
+                    "the program ends"
+                )
+            self._requests.add(request)
+
+    def dismiss(self, request: object) -> None:
+        """Forget a request that is finished, or was refused after it was admitted."""
+        with self._is_quiet:
+            self._requests.discard(request)
+            self._is_quiet.notify_all()
+
+    def run(self, task: Task) -> None:
+        """Run a task, which ends by itself and raises nothing, on a shared thread.
+
+        A task that comes from a shared thread runs there and then: that thread may be about to
+        wait for it, and with it all others.
+        """
+        if _here.is_worker:
+            task()
+            return
+        with self._has_task:
+            self._tasks.append(task)
+            needs_worker = self._idle < len(self._tasks) and self._workers < MOST_WORKERS
+            self._workers += needs_worker
+            self._has_task.notify()
+        if needs_worker and not start_daemon(self._work, "strideweave-worker"):
+            self._workers -= 1
+            self._work_off()
+
+    def drain(self) -> None:
+        """Take no more requests, and give those that run a limited time to finish."""
+        with self._is_quiet:
+            self._is_closed = True
+            self._is_quiet.wait_for(lambda: not self._requests, EXIT_SECONDS)
+
+    def _work(self) -> None:
+        _here.is_worker = True
+        while True:
+            self._next_task()()  # no name keeps a finished task, and what it holds, alive
+
+    def _next_task(self) -> Task:
+        with self._has_task:
+            self._idle += 1
+            self._has_task.wait_for(lambda: self._tasks)
+            self._idle -= 1
+            return self._tasks.popleft()
+
+    def _work_off(self) -> None:
+        while True:
+            try:
+                task = self._tasks.popleft()
+            except IndexError:
+                return
+            task()
+
+
+def start_daemon(task: Task, name: str) -> bool:
+    """Run a task on a daemon thread of its own.
+
+    Returns:
+        False where the system gives no further thread; the caller then runs the task itself.
+    """
+    try:
+        threading.Thread(target=task, name=name, daemon=True).start()
+    except RuntimeError:
+        return False
+    return True
+
+
+_pool = CompletionPool()
+
+
+def completion_pool() -> CompletionPool:
+    """Give the pool of this process."""
+    return _pool
+
+
+def _start_afresh() -> None:
+    global _pool
+    _pool = CompletionPool()
+
+
+atexit.register(lambda: _pool.drain())
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_afresh)
