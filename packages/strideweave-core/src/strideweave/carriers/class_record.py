@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast, final
 
 from strideweave._late import LateModule
 from strideweave._record import record
-from strideweave.carriers.capability_set import NO_CAPABILITIES, CapabilitySet
+from strideweave.carriers.capability_set import CapabilitySet
 from strideweave.carriers.storage_calls import StorageCalls
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class ClassRecord:
         carrier_class: The exact class.
         definition: Its definition, None for a definition-free class.
         packs: Kernel packs registered so far.
-        capabilities: Declared or derived capabilities, complete once sealed.
+        declared: The capabilities that a definition-free class declared; without them a sealed
+            record has the union of the plans of all its patterns.
         sealed_by: What sealed the class, worded for messages; None while it is open.
     """
 
@@ -72,7 +73,7 @@ class ClassRecord:
         carrier_class: "type[Carrier]",
         definition: "CarrierDefinition[Any] | None" = None,
         packs: "tuple[KernelPack[Any, Any], ...]" = (),
-        capabilities: CapabilitySet = NO_CAPABILITIES,
+        declared: CapabilitySet | None = None,
         sealed_by: str | None = None,
     ) -> None:
         self.carrier_class = carrier_class
@@ -81,9 +82,11 @@ class ClassRecord:
             None if definition is None else StorageCalls(carrier_class, definition.storage)
         )
         self.packs = packs
-        self.capabilities = capabilities
         self.sealed_by = sealed_by
         self.patterns = _preparation_order(definition, packs) if sealed_by else ()
+        self.capabilities = declared or CapabilitySet(
+            plan for entry in self.patterns for plan in entry.pattern.plans
+        )
         self._candidates: dict[OperationPlan, tuple[KernelCandidate, ...]] = {}
 
     def capability(self, plan: "OperationPlan") -> "OperationCapability | None":
@@ -103,9 +106,7 @@ class ClassRecord:
 
     def sealed(self, observation: str) -> "ClassRecord":
         """Make the final record: all patterns in order, and the capabilities they add up to."""
-        patterns = _preparation_order(self.definition, self.packs)
-        derived = CapabilitySet(plan for entry in patterns for plan in entry.pattern.plans)
-        return ClassRecord(self.carrier_class, self.definition, self.packs, derived, observation)
+        return ClassRecord(self.carrier_class, self.definition, self.packs, sealed_by=observation)
 
 
 def _preparation_order(
@@ -211,9 +212,7 @@ def declare_capabilities(
 ) -> None:
     """Publish the complete capability set of a definition-free class, which seals it."""
     sealed_by = "its declaration of operation capabilities"
-    publish(
-        ClassRecord(carrier_class, capabilities=CapabilitySet(capabilities), sealed_by=sealed_by)
-    )
+    publish(ClassRecord(carrier_class, declared=CapabilitySet(capabilities), sealed_by=sealed_by))
 
 
 def is_concrete_carrier_class(value: object) -> "TypeGuard[type[Carrier]]":
