@@ -79,8 +79,8 @@ class Profiler:
                 "the profiler is exited on another thread than it was entered on; "
                 "its events are discarded"
             )
-        self._events = recorder.finish()
         forget(recorder)
+        self._events = recorder.finish()
         return False
 
     def __del__(self) -> None:

@@ -216,8 +216,8 @@ class Interval:
         self._end(succeeded=False)
 
     def _end(self, succeeded: bool) -> None:
-        duration_ns = perf_counter_ns() - self.start_time_ns
         if self._is_open:
+            duration_ns = perf_counter_ns() - self.start_time_ns
             self._is_open = False
             self._recorder._closed(self, duration_ns, succeeded)
 
