@@ -211,17 +211,17 @@ class ResolvedInvocation(_InvocationFields):
         return self.call.options
 
 
-def resolved_invocation(
-    call: BoundOperationCall,
-    plan: OperationPlan,
-    results: tuple[ResultSpec, ...],
-    mutated_operands: tuple[int, ...],
-    saved_operands: tuple[int, ...],
-    kernel_id: str,
+def repeated_invocation(
+    call_fields: tuple[object, ...], other_fields: tuple[object, ...]
 ) -> ResolvedInvocation:
-    """Make the frozen record from fields that were validated before."""
-    fields = (call, plan, results, mutated_operands, saved_operands, kernel_id)
-    return _new_record(ResolvedInvocation, fields)
+    """Make the record of one call whose resolution is known.
+
+    Args:
+        call_fields: The fields of its BoundOperationCall, in order.
+        other_fields: The fields of a resolved invocation of the same signature after its call.
+    """
+    call = _new_record(BoundOperationCall, call_fields)
+    return _new_record(ResolvedInvocation, (call, *other_fields))
 
 
 def _checked_fields(

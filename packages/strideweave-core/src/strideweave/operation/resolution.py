@@ -11,7 +11,7 @@ from strideweave.operation.invocation import (
     ResolvedInvocation,
     ResultSpec,
     bound_call,
-    resolved_invocation,
+    repeated_invocation,
 )
 from strideweave.operation.policy import OperandRole, OperationPlan
 from strideweave.operation.policy.weak_scalar import weak_scalar_branch
@@ -36,7 +36,7 @@ class Resolution:
         "_ordinal_layouts",
         "alignment",
         "differentiable",
-        "kernel_id",
+        "invocation_fields",
         "layouts",
         "mutated_operands",
         "plan",
@@ -60,7 +60,8 @@ class Resolution:
         self.results: tuple[ResultSpec, ...] = invocation.results
         self.mutated_operands = invocation.mutated_operands
         self.saved_operands = invocation.saved_operands
-        self.kernel_id = invocation.kernel_id
+        # All fields of the invocation but the call, in their order.
+        self.invocation_fields = tuple(invocation)[1:]
         self.alignment = alignment
         self.tensor_positions = tuple(
             position
@@ -153,14 +154,8 @@ def resolve(
         definition._resolutions[signature] = found[0]
         return found
     operands = sources if resolution.layouts is None else _view_operands(resolution, sources)
-    call = bound_call(definition, schema, operands, sources, options)
-    return resolution, resolved_invocation(
-        call,
-        resolution.plan,
-        resolution.results,
-        resolution.mutated_operands,
-        resolution.saved_operands,
-        resolution.kernel_id,
+    return resolution, repeated_invocation(
+        (definition, schema, operands, sources, options), resolution.invocation_fields
     )
 
 
