@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import final, overload
 
+from strideweave.layout import svg, table
 from strideweave.layout.immutable import Immutable, seal
 from strideweave.layout.shape import Shape
 
@@ -93,6 +94,50 @@ class IndexMap(Immutable, ABC):
             ValueError: The codomain of `inner` exceeds the size of this map.
         """
         return compose_maps(self, inner)
+
+    def table(self) -> str:
+        """The indices as aligned text.
+
+        Two modes give a grid: the ordinals of mode 0 on the left, those of mode 1 on top. One mode
+        gives a row. Of more modes, each coordinate of those after the second has a grid of its own
+        under its coordinate, the first of them fastest. A nested mode is flattened to its ordinals.
+
+        Returns:
+            Lines without a line break at the end.
+
+        Raises:
+            ValueError: There are more than 65536 coordinates.
+
+        Examples:
+            >>> from strideweave import Layout
+            >>> print(Layout.parse("(2,(2,2)):(1,(4,2))").table())
+              | 0 1 2 3
+            --+--------
+            0 | 0 4 2 6
+            1 | 1 5 3 7
+        """
+        return table.table(self)
+
+    def to_svg(self) -> str:
+        """The same grids as a picture, each cell coloured by its index.
+
+        Returns:
+            A self-contained SVG document.
+
+        Raises:
+            ValueError: There are more than 4096 coordinates.
+
+        Examples:
+            >>> from strideweave import Layout
+            >>> picture = Layout.parse("(2,3):(3,1)").to_svg()
+            >>> picture.startswith("<svg"), picture.count("<rect")
+            (True, 7)
+        """
+        return svg.svg(self)
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows; None, so that it shows the `repr`, where the SVG is too large."""
+        return svg.svg(self) if self.size <= svg.LARGEST else None
 
     @abstractmethod
     def _map_ordinal(self, ordinal: int) -> int:
