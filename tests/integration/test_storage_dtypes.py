@@ -44,3 +44,31 @@ def test_other_objects_are_a_type_error(carrier_class: Any, content: object) -> 
         TypeError, match=rf"{carrier_class.__name__} dtype must be a DType, got 'x'"
     ):
         carrier_class(content, dtype="x")
+
+
+@pytest.mark.rule("C-16", "D-43")
+@carriers
+@pytest.mark.parametrize("dtype", REFUSED, ids=lambda dtype: dtype.name)
+def test_factories_refuse_what_the_carrier_does_not_report(
+    carrier_class: Any, content: object, dtype: sw.DType
+) -> None:
+    carrier = carrier_class(content)
+    expected = rf"{carrier_class.__name__} .*DType\.Float32, DType\.Int32, DType\.Bool"
+    assert not carrier.supports_storage_dtype(dtype)
+    with pytest.raises(ValueError, match=expected):
+        carrier.new_like([1.0], dtype=dtype)
+    with pytest.raises(ValueError, match=expected):
+        carrier.allocate_like(1, dtype=dtype)
+
+
+@pytest.mark.rule("C-16")
+@carriers
+@pytest.mark.parametrize("dtype", STORED, ids=lambda dtype: dtype.name)
+def test_factories_accept_what_the_carrier_reports(
+    carrier_class: Any, content: object, dtype: sw.DType
+) -> None:
+    carrier = carrier_class(content)
+    assert carrier.supports_storage_dtype(dtype)
+    assert carrier.new_like([True] if dtype is D.Bool else [1], dtype=dtype).dtype() is dtype
+    assert carrier.allocate_like(1, dtype=dtype).dtype() is dtype
+    assert carrier_class([] if isinstance(content, list) else 0, dtype=dtype).dtype() is dtype
