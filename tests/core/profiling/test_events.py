@@ -112,6 +112,7 @@ def test_names_are_dispatch_names(f: Make) -> None:
     assert names(lambda: sw.gt(f(2), f(2))) == ["lt"]
     assert names(lambda: f(2, 3)[0:1, 1:3]) == ["view"]
     assert names(lambda: sw.mul(2.0, f(2))) == ["mul"]
+    assert names(lambda: sw.sort(f(3))) == ["_sort_values", "_sort_indices"]
 
 
 @pytest.mark.rule("A-44", "O-67")
