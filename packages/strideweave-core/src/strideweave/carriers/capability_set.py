@@ -7,6 +7,9 @@ from strideweave.operation.capability import OperationCapability, capability_ord
 from strideweave.operation.policy import OperationPlan
 
 
+_MOST_MATCHES: Final = 1024
+
+
 @final
 class CapabilitySet:
     """Capabilities in deterministic order, and the exact match of a plan among them.
@@ -23,8 +26,8 @@ class CapabilitySet:
         for entry in self.entries:
             by_operation.setdefault(entry.operation, []).append(entry)
         self._by_operation: Final = {name: tuple(found) for name, found in by_operation.items()}
-        # Holds hits only, so it grows no larger than the set.
-        self._matches: Final[dict[OperationPlan, OperationCapability]] = {}
+        # Hits by the identity of the plan, which the entry keeps alive.
+        self._matches: Final[dict[int, tuple[OperationPlan, OperationCapability]]] = {}
 
     def of(self, operation: str | None) -> tuple[OperationCapability, ...]:
         """Give all members, or those of one operation."""
@@ -34,13 +37,16 @@ class CapabilitySet:
 
     def match(self, plan: OperationPlan) -> OperationCapability | None:
         """Find the member that agrees with a plan in every field."""
-        found = self._matches.get(plan)
-        if found is None:
-            for entry in self._by_operation.get(plan.operation, ()):
-                if entry.matches(plan):
-                    found = self._matches[plan] = entry
-                    break
-        return found
+        known = self._matches.get(id(plan))
+        if known is not None:
+            return known[1]
+        for entry in self._by_operation.get(plan.operation, ()):
+            if entry.matches(plan):
+                if len(self._matches) >= _MOST_MATCHES:
+                    self._matches.clear()
+                self._matches[id(plan)] = plan, entry
+                return entry
+        return None
 
 
 NO_CAPABILITIES: Final = CapabilitySet()

@@ -42,9 +42,16 @@ def dispatch(carrier: "Carrier", operation_name: str) -> Operation:
 def operation_for(carrier: "Carrier", definition: "OperationDefinition") -> Operation:
     """Give the operation a call runs; the pipeline reports what a dispatch would refuse."""
     name = definition.name
-    if carrier._class_record.definition is None:
-        return _marked(carrier._dispatch_op(name), carrier, name)
-    return _marked(pipeline.BoundOperation(definition, None), carrier, name)
+    if carrier._class_record.definition is not None:
+        operation: Operation = pipeline.BoundOperation(definition, None)
+    else:
+        operation = carrier._dispatch_op(name)
+        if type(operation) is not pipeline.BoundOperation or operation._operation_name is not None:
+            return _marked(operation, carrier, name)
+    operation._operation_name = name
+    operation._dispatch_carrier_class = type(carrier)
+    operation._dispatch_carrier = carrier
+    return operation
 
 
 def _marked(operation: Operation, carrier: "Carrier", name: str) -> Operation:

@@ -202,7 +202,14 @@ def _until_match(
     alignment: "Alignment | None",
 ) -> tuple[Resolution, ResolvedInvocation, tuple[Tensor, ...], bool]:
     """Run every stage that precedes provider work; also tell whether the call is recorded."""
-    resolution, invocation, tensors = until_live(definition, carrier, binding, alignment)
+    schema, operands, options, tensors = binding
+    if definition._roles is not None:
+        definition._roles(operands)
+    resolution, invocation = resolve(definition, schema, operands, options, alignment)
+    carrier._require_executable(definition.name)
+    for tensor in tensors:
+        if tensor._carrier is not carrier:
+            tensor._carrier._require_executable(definition.name)
     records = resolution.records_graph and grad_mode.enabled
     if records and resolution.records_alias:
         raise ValueError(
@@ -323,7 +330,9 @@ def execute_bound(
     """Take the operation from the carrier and run it over bound arguments."""
     operation = dispatch.operation_for(carrier, definition)
     if type(operation) is BoundOperation and operation._definition is definition:
-        operation._claim_use()
+        if operation._is_used:
+            operation._claim_use()  # raises
+        operation._is_used = True
         chosen = alignment or definition._alignment
         recorder = recording.operations
         if recorder is None:

@@ -18,8 +18,10 @@ from strideweave.carriers.generic.capabilities import catalogue_capabilities
 from strideweave.carriers.normalization import NORMALIZERS
 from strideweave.dtype import DType
 from strideweave.dtype.storage import accepts_storage_dtype, validate_storage_dtype
-from strideweave.operation.dispatch import bind_kernel, bind_view
+from strideweave.operation.definition import operation_definition
+from strideweave.operation.dispatch import bind_view
 from strideweave.operation.operation import VIEW_OPERATION_NAMES, Operation
+from strideweave.operation.pipeline import BoundOperation
 
 ACCEPTED_DTYPES: Final = (DType.Float32, DType.Int32, DType.Bool)
 
@@ -244,9 +246,9 @@ class CPU(Carrier):
         self._buffer = _NOTHING
 
     def _dispatch_op(self, operation_name: str) -> Operation:
-        kernel = kernels.KERNELS.get(operation_name)
-        if kernel is not None:
-            return bind_kernel(operation_name, kernel)
+        bound = _EXECUTED.get(operation_name)
+        if bound is not None:
+            return BoundOperation(*bound)
         if operation_name in VIEW_OPERATION_NAMES:
             return bind_view(operation_name)
         raise NotImplementedError(
@@ -274,6 +276,10 @@ class CPU(Carrier):
 register_operation_capabilities(CPU, catalogue_capabilities())
 
 _RECORD: Final = class_record(CPU)
+# What bind_kernel would look up, for every operation with a kernel.
+_EXECUTED: Final = {
+    name: (operation_definition(name), kernel) for name, kernel in kernels.KERNELS.items()
+}
 _NOTHING: Final[Array] = numpy.empty(0, numpy.bool_)
 
 

@@ -71,6 +71,13 @@ def strided(tensor: Tensor) -> Array:
     return zero_or_one(array) if carrier._is_foreign else array
 
 
+def slots(tensor: Tensor) -> Array:
+    """View the slots a CPU tensor spans, holes included, as one dimension."""
+    carrier = cast("carrier_module.CPU", tensor.carrier)
+    array = carrier._buffer[tensor.offset : tensor.offset + tensor.layout.cosize]
+    return zero_or_one(array) if carrier._is_foreign else array
+
+
 def operands(invocation: ResolvedInvocation) -> tuple[Tensor, ...]:
     """Return the operands of an operation that takes its Tensors first."""
     return cast("tuple[Tensor, ...]", invocation.call.operands)

@@ -2,25 +2,21 @@
 
 from collections.abc import Callable
 from contextvars import Context
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, final
 
 import numpy
 
-from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, zero_or_one
-from strideweave.carriers.cpu.views import array_over, result, strided
+from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array
+from strideweave.carriers.cpu.views import array_over, result, slots, strided
 from strideweave.dtype import DType
-from strideweave.layout import Layout
 from strideweave.operation.invocation import ResolvedInvocation
-from strideweave.operation.policy import INT32_MAX, INT32_MIN, Arithmetic, OperandPlan
+from strideweave.operation.policy import INT32_MAX, INT32_MIN, Arithmetic
 from strideweave.ops.reference import convert_weak_scalar
 from strideweave.tensor.tensor import Tensor
 
 Kernel: TypeAlias = Callable[[ResolvedInvocation], Tensor]
 Compute: TypeAlias = Callable[..., Any]
 """Computes one array from arrays; a last positional argument, if given, receives the values."""
-
-_BINARY32 = Arithmetic.BINARY32
-_BOOL = DType.Bool
 
 _quiet = Context()
 _quiet.run(numpy.seterr, all="ignore")
@@ -71,65 +67,88 @@ def pointwise(floating: Compute, integer: Compute | None = None) -> Kernel:
     """
 
     def kernel(invocation: ResolvedInvocation) -> Tensor:
-        plan = invocation.plan
         spec = invocation.results[0]
-        compute = floating if integer is None or plan.compute is _BINARY32 else integer
-        operands = invocation.call.operands
+        operands: tuple[Any, ...] = invocation.call.operands
+        reading = _readings.get(id(spec)) or _new_reading(invocation)
+        compute = floating if integer is None or reading.is_binary32 else integer
         quietly = _quiet.copy().run
-        arrays = _flat_operands(operands, plan.operands, spec.layout)
-        if arrays is not None:
-            return result(quietly(compute, *arrays), spec)
-        values = numpy.empty(spec.layout.cosize, NUMPY_DTYPES[spec.dtype])
-        arrays = _strided_operands(operands, plan.operands)
-        quietly(compute, *arrays, array_over(values, 0, spec.layout))
-        return result(values, spec)
+        if not reading.is_flat:
+            arrays = reading.strided_arrays(operands)
+            values = numpy.empty(spec.layout.cosize, NUMPY_DTYPES[spec.dtype])
+            quietly(compute, *arrays, array_over(values, 0, spec.layout))
+            return result(values, spec)
+        if reading.is_converted:
+            return result(quietly(compute, *reading.flat_arrays(operands)), spec)
+        # What flat_arrays would give, for the plainest and most frequent calls.
+        arrays = []
+        for operand in operands:
+            array = operand._carrier._buffer
+            count = operand._layout.cosize
+            if array.size != count:
+                array = array[operand._offset : operand._offset + count]
+            arrays.append(array)
+        return result(quietly(compute, *arrays), spec)
 
     return kernel
 
 
-def _flat_operands(
-    operands: tuple[Any, ...], plans: tuple[OperandPlan, ...], layout: Layout
-) -> list[Any] | None:
-    """Slots of operands that lie exactly like the result, whose order then does not matter.
+@final
+class _Reading:
+    """How the operands of a pointwise call are read, which their dtypes and layouts decide.
 
-    A pointwise result is compact, so operands of its layout are computed slot by slot. One whose
-    coordinates all share a slot takes part as a single element.
+    A pointwise result is compact. Operands of its own layout are *flat*: computed slot by slot, in
+    whatever order. One whose coordinates all share a slot takes part as a single element.
 
-    Returns:
-        One-dimensional arrays and converted scalars, or None where some operand lies differently.
+    Args:
+        invocation: A call of the operation with these dtypes and layouts.
     """
-    arrays: list[Any] = []
-    whole = False
-    for position, operand in enumerate(operands):
-        plan = plans[position]
-        source = plan.dtype
-        if source is None:
-            arrays.append(scalar(operand, plan.convert_to))
-            continue
-        own = operand._layout
-        if own is layout or own == layout:
-            whole = True
-        elif own.cosize != 1:
-            return None
-        array = operand._carrier._buffer
-        if operand._offset or array.size != own.cosize:
-            array = array[operand._offset : operand._offset + own.cosize]
-        if source is _BOOL and operand._carrier._is_foreign:
-            array = zero_or_one(array)
-        if source is not plan.convert_to:
-            array = array.astype(NUMPY_DTYPES[plan.convert_to])
-        arrays.append(array)
-    return arrays if whole else None
+
+    __slots__ = ("is_binary32", "is_converted", "is_flat", "plans", "spec")
+
+    def __init__(self, invocation: ResolvedInvocation) -> None:
+        plan = invocation.plan
+        self.spec = invocation.results[0]
+        self.plans = plan.operands
+        self.is_binary32 = plan.compute is Arithmetic.BINARY32
+        layouts = [operand.layout for operand in invocation.operands if isinstance(operand, Tensor)]
+        own = self.spec.layout
+        self.is_flat = own in layouts and all(
+            layout == own or layout.cosize == 1 for layout in layouts
+        )
+        # Whether some operand is a number, has another dtype, or may need normalization.
+        self.is_converted = any(
+            entry.dtype is not entry.convert_to or entry.dtype is DType.Bool for entry in self.plans
+        )
+
+    def flat_arrays(self, operands: tuple[Any, ...]) -> list[Any]:
+        """One-dimensional arrays of the slots of flat operands, and converted scalars."""
+        return self._arrays(operands, slots)
+
+    def strided_arrays(self, operands: tuple[Any, ...]) -> list[Any]:
+        """Strided views of all operands, and converted scalars."""
+        return self._arrays(operands, strided)
+
+    def _arrays(self, operands: tuple[Any, ...], view: Callable[[Tensor], Array]) -> list[Any]:
+        arrays: list[Any] = []
+        for operand, entry in zip(operands, self.plans, strict=True):
+            target = entry.convert_to
+            if entry.dtype is None:
+                arrays.append(scalar(operand, target))
+            elif entry.dtype is target:
+                arrays.append(view(operand))
+            else:
+                arrays.append(view(operand).astype(NUMPY_DTYPES[target]))
+        return arrays
 
 
-def _strided_operands(operands: tuple[Any, ...], plans: tuple[OperandPlan, ...]) -> list[Any]:
-    arrays: list[Any] = []
-    for operand, plan in zip(operands, plans, strict=True):
-        source, target = plan.dtype, plan.convert_to
-        if source is None:
-            arrays.append(scalar(operand, target))
-        elif source is target:
-            arrays.append(strided(operand))
-        else:
-            arrays.append(strided(operand).astype(NUMPY_DTYPES[target]))
-    return arrays
+_MOST_READINGS = 1024
+# By the identity of the result's specification, which the reading keeps alive: a resolution, made
+# once per signature, hands the same one to every call.
+_readings: dict[int, _Reading] = {}
+
+
+def _new_reading(invocation: ResolvedInvocation) -> _Reading:
+    if len(_readings) >= _MOST_READINGS:
+        _readings.clear()
+    reading = _readings[id(invocation.results[0])] = _Reading(invocation)
+    return reading
