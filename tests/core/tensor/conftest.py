@@ -9,12 +9,16 @@ import strideweave.host as host
 from strideweave import (
     Carrier,
     CarrierDefinition,
+    CompoundDType,
     DType,
     Layout,
+    Operation,
     StorageProvider,
     Tensor,
     register_carrier_definition,
 )
+from strideweave.operation import bind_view
+from strideweave.tensor.representation import Subtensor, TensorRepresentation
 from strideweave.testing import ArrayCarrier
 
 
@@ -128,3 +132,75 @@ def host_library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(host, "numpy_module", lambda: None)
     elif host.numpy_module() is None:
         pytest.skip("NumPy is not installed")
+
+
+class PlaneCarrier(FreeCarrier):
+    """A carrier of any dtype whatever, which dispatches views."""
+
+    def allocate_like(
+        self,
+        size: SupportsIndex,
+        *,
+        mutable: bool = True,
+        dtype: DType | None = None,
+        empty: bool = False,
+    ) -> "PlaneCarrier":
+        return PlaneCarrier([0] * int(size), self.stored if dtype is None else dtype)
+
+    def _release(self) -> None:
+        self.cells = []
+
+    def _dispatch_op(self, operation_name: str) -> Operation:
+        return bind_view(operation_name)
+
+
+class Planes(CompoundDType, abstract=False):
+    """A compound of planes without rules."""
+
+
+PAIR = Planes("TestPair", simple_types=(DType.Float32, DType.Float32))
+SINGLE = Planes("TestSingle", simple_types=(DType.Float32,))
+
+
+@pytest.fixture
+def pair() -> CompoundDType:
+    """The compound dtype of two Float32 planes."""
+    return PAIR
+
+
+@pytest.fixture
+def single() -> CompoundDType:
+    """The compound dtype of one Float32 plane."""
+    return SINGLE
+
+
+@pytest.fixture
+def plane_carrier() -> type[PlaneCarrier]:
+    """The carrier class that stores any dtype: ``plane_carrier(values, dtype)``."""
+    return PlaneCarrier
+
+
+@pytest.fixture
+def levels() -> Callable[..., Tensor]:
+    """Build a Tensor of several subtensors in which every slot of every level has its number.
+
+    By default the two Float32 planes of the contract's illustration.
+    """
+
+    def build(
+        placements: Sequence[str] = ("(2,2):(1,2)", "2:1"),
+        adjacent_layouts: Sequence[str] = ("(2,2):(0,1)",),
+        dtype: CompoundDType = PAIR,
+        offsets: Sequence[int] = (0, 0, 0),
+    ) -> Tensor:
+        subtensors = []
+        for placement, offset, storage_dtype in zip(
+            placements, offsets, dtype.simple_types, strict=False
+        ):
+            layout = Layout.parse(placement)
+            carrier = PlaneCarrier(range(offset + layout.cosize), storage_dtype)
+            subtensors.append(Subtensor(storage_dtype, carrier, offset, layout))
+        adjacent = [Layout.parse(text) for text in adjacent_layouts]
+        return Tensor._from_representation(TensorRepresentation(dtype, subtensors, adjacent))
+
+    return build

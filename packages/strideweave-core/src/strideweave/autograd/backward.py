@@ -7,11 +7,11 @@ from strideweave.autograd.cotangent import (
     admit_cotangent,
     implicit_cotangent,
     require_cotangent,
-    require_one_subtensor,
 )
 from strideweave.autograd.traversal import Graph, Totals, gathered_gradient, sweep
 from strideweave.operation.grad_mode import no_grad
 from strideweave.operation.recording import unrecorded
+from strideweave.tensor.boundary import require_one_subtensor
 from strideweave.tensor.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -1,20 +1,8 @@
 """Which cotangents a tensor accepts."""
 
 from strideweave.autograd.buffers import placed_copy
+from strideweave.tensor.boundary import require_one_subtensor
 from strideweave.tensor.tensor import Tensor, tensor_over
-
-
-def require_one_subtensor(tensor: Tensor, reason: str) -> None:
-    """Refuse a tensor of several subtensors.
-
-    Raises:
-        NotImplementedError: The tensor has several subtensors.
-    """
-    if tensor._deeper is not None:
-        raise NotImplementedError(
-            f"Multi-subtensor Tensor {reason} is not implemented; the operation was rejected "
-            "before changing any constituent carrier"
-        )
 
 
 def implicit_cotangent(tensor: Tensor) -> Tensor:
@@ -52,11 +40,13 @@ def require_cotangent(target: Tensor, gradient: object, subject: str) -> Tensor:
 
     Raises:
         TypeError: It is not a Tensor.
+        NotImplementedError: It has several subtensors.
         ValueError: Its layout does not fit, or ``target`` aliases in a way that has no gradient.
         RuntimeError: Its carrier is released.
     """
     if not isinstance(gradient, Tensor):
         raise TypeError(f"{subject} requires a Tensor gradient, got {type(gradient).__qualname__}")
+    require_one_subtensor(gradient, "backward")
     if gradient.layout != target.layout or not target.layout.is_injective:
         _require_layout(target, gradient, subject)
     if gradient.carrier.is_released():

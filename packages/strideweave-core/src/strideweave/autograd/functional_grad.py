@@ -6,11 +6,11 @@ from strideweave.autograd.accumulation import detached_gradient, stacked_gradien
 from strideweave.autograd.cotangent import (
     admit_cotangent,
     require_cotangent,
-    require_one_subtensor,
 )
 from strideweave.autograd.traversal import Graph, Totals, gathered_gradient, sweep
 from strideweave.operation.grad_mode import no_grad
 from strideweave.operation.recording import unrecorded
+from strideweave.tensor.boundary import require_one_subtensor
 from strideweave.tensor.tensor import Tensor, tensor_over
 
 
@@ -136,6 +136,7 @@ def _seeds(output: Tensor, cotangents: object, batched: bool) -> list[Tensor]:
             "grad with batched=True requires a Tensor gradient that holds all cotangents, "
             f"got {type(cotangents).__qualname__}"
         )
+    require_one_subtensor(cotangents, "backward")
     layout = cotangents.layout
     if (
         len(layout) == 0

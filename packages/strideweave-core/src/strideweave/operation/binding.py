@@ -12,6 +12,7 @@ from strideweave.operation.schema import (
     complete_operands,
     select_schema,
 )
+from strideweave.tensor.boundary import require_one_subtensor_each
 from strideweave.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -32,15 +33,17 @@ def bind(
     """Match arguments to the definition's schema.
 
     Raises:
+        NotImplementedError: A Tensor has several subtensors.
         TypeError: An operand or option is missing, extra, unknown or of the wrong kind.
         ValueError: A structural value is refused by the operation.
     """
     if len(operands) == definition._tensor_arity and not options:
         for operand in operands:
-            if not isinstance(operand, Tensor):
+            if not isinstance(operand, Tensor) or operand._deeper is not None:
                 break
         else:
             return definition.schema, operands, NO_OPTIONS, cast("tuple[Tensor, ...]", operands)
+    require_one_subtensor_each(operands)
     name = definition.name
     candidates = complete_operands(name, definition.overloads, definition._optional, operands)
     bound_options = bind_options(name, definition.schema.options, options)

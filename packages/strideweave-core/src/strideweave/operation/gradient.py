@@ -9,6 +9,7 @@ from strideweave.operation.invocation import ResolvedInvocation, vjp_context
 from strideweave.operation.recording import recording
 from strideweave.operation.resolution import Resolution
 from strideweave.operation.schema import NonDifferentiable
+from strideweave.tensor.boundary import require_one_subtensor
 from strideweave.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def _checked_cotangents(
             raise TypeError(
                 f"{definition.name}: gradient must be a Tensor, got {type(entry).__qualname__}"
             )
+        require_one_subtensor(entry, "backward")
         if entry._layout.shape != result._layout.shape:
             raise ValueError(
                 f"{definition.name}: gradient {position} has shape {entry._layout.shape}, "

@@ -7,6 +7,7 @@ import strideweave.tensor.tensor as tensor_module
 from strideweave.operation.grad_mode import mode as grad_mode
 from strideweave.operation.policy import OperationExecutionOptions
 from strideweave.operation.recording import recording
+from strideweave.tensor.boundary import require_one_subtensor_each
 
 if TYPE_CHECKING:
     from strideweave.carriers.base import Carrier
@@ -27,6 +28,8 @@ VIEW_OPERATION_NAMES = frozenset(
         "view",
     }
 )
+
+_VIEWS_OF_SEVERAL_SUBTENSORS = VIEW_OPERATION_NAMES - {"rearrange"}
 
 
 class Operation:
@@ -70,6 +73,8 @@ class Operation:
             TypeError: An unknown keyword, options of another type, or a faulty subclass.
             ValueError: The options were made for another operation.
             RuntimeError: The operation was used before.
+            NotImplementedError: A Tensor has several subtensors, and this is no view but
+                ``rearrange``.
         """
         options = self._checked_options(keywords)
         self._claim_use()
@@ -218,6 +223,8 @@ class Operation:
         interval: "Interval | None" = None,
     ) -> Any:
         self._options = options
+        if self._operation_name not in _VIEWS_OF_SEVERAL_SUBTENSORS:
+            require_one_subtensor_each(inputs)
         records = grad_mode.enabled and any(
             isinstance(value, tensor_module.Tensor) and value.is_differentiable()
             for value in inputs

@@ -45,7 +45,7 @@ def write(tensor: Tensor, value: object) -> None:
             )
         _store(tensor, host.read_array(value), value)
     elif isinstance(value, Real):
-        number = normalize(tensor._dtype, value)
+        number = normalize(tensor._carrier.dtype(), value)
         _check_destination(tensor)
         _store(tensor, _number_array(tensor, number), number)
     else:
@@ -73,7 +73,8 @@ def _count_step(carrier: Carrier, version: int) -> None:
 
 def _values(tensor: Tensor, value: Tensor | memoryview | Value) -> list[Value]:
     if isinstance(value, Tensor):
-        return [normalize(tensor._dtype, entry) for entry in logical_values(value)]
+        storage_dtype = tensor._carrier.dtype()
+        return [normalize(storage_dtype, entry) for entry in logical_values(value)]
     if isinstance(value, memoryview):
         return _buffer_values(tensor._layout, value)
     return [value] * tensor._layout.size
@@ -107,7 +108,7 @@ def _check_destination(tensor: Tensor) -> None:
 
 def _buffer(tensor: Tensor, value: object) -> memoryview:
     """Accept a buffer of the Tensor's dtype and extents."""
-    dtype, layout = tensor._dtype, tensor._layout
+    dtype, layout = tensor._carrier.dtype(), tensor._layout
     try:
         buffer = memoryview(value)  # type: ignore[arg-type]  # the call is the test
     except TypeError:
@@ -140,7 +141,7 @@ def _buffer_array(tensor: Tensor, buffer: memoryview) -> host.HostArray | None:
     if numpy is None:
         return None
     array = numpy.asarray(buffer)
-    if tensor._dtype is DType.Bool:
+    if tensor._carrier.dtype() is DType.Bool:
         array = array.view(numpy.uint8) != 0  # a true byte need not be 1
     extents = tensor._layout.leaf_extents
     return array.T if buffer.shape == extents else array.reshape(extents[::-1])

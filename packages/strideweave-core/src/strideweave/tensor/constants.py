@@ -5,6 +5,7 @@ from numbers import Integral, Real
 
 from strideweave.dtype import DType
 from strideweave.layout import Layout, Shape, Stride
+from strideweave.tensor.boundary import require_one_subtensor
 from strideweave.tensor.tensor import Tensor, tensor_over
 
 
@@ -20,12 +21,14 @@ def operand(value: object, other: Tensor) -> Tensor:
 
     Raises:
         TypeError: If ``value`` is neither.
+        NotImplementedError: If ``other`` has several subtensors.
     """
     if isinstance(value, Tensor):
         return value
     is_integer = not isinstance(value, bool) and isinstance(value, Integral)
     if not isinstance(value, Real):
         raise TypeError(f"rhs must be a Tensor or a real number, got {type(value).__qualname__}")
+    require_one_subtensor(other, "operation execution")
     dtype = DType.Int32 if is_integer and other._dtype is DType.Int32 else DType.Float32
     prototype = other._carrier
     if prototype.dtype() is dtype:

@@ -9,6 +9,7 @@ from strideweave.carriers.dependent import DependentCarrier
 from strideweave.dtype import DType
 from strideweave.layout import Layout, Shape, Stride
 from strideweave.tensor.access import logical_values
+from strideweave.tensor.boundary import require_one_subtensor
 from strideweave.tensor.tensor import Tensor, tensor_over
 
 _DTYPES: Final = {"float32": DType.Float32, "int32": DType.Int32, "bool": DType.Bool}
@@ -103,6 +104,7 @@ def _refuse_array(array: Any, reason: str) -> NoReturn:
 
 def numpy_view(tensor: Tensor) -> Any:
     """View a Tensor's values as an array, without copying (M-48)."""
+    require_one_subtensor(tensor, "NumPy export")
     carrier = tensor._carrier
     if not _keeps_host_array(carrier):
         raise BufferError(
@@ -125,6 +127,7 @@ def numpy_view(tensor: Tensor) -> Any:
 
 def numpy_array(tensor: Tensor, dtype: Any, copy: bool | None) -> Any:
     """Give the values as an array, as NumPy's ``__array__`` protocol asks for them."""
+    require_one_subtensor(tensor, "NumPy export")
     numpy = _require_numpy()
     carrier = tensor._carrier
     if _keeps_host_array(carrier):

@@ -22,6 +22,25 @@ def checked_offset(offset: object) -> int:
         raise TypeError(f"Tensor offset must be an integer, got {kind}") from None
 
 
+def storage_schema(dtype: DType) -> tuple[SimpleDType, ...]:
+    """List the storage dtypes that values of a logical dtype need.
+
+    Returns:
+        One dtype per subtensor, level 0 first.
+
+    Raises:
+        ValueError: If the dtype is an abstract category.
+    """
+    if isinstance(dtype, SimpleDType):
+        return (dtype,)
+    if isinstance(dtype, CompoundDType):
+        return dtype.simple_types
+    raise ValueError(
+        f"{dtype.name} is an abstract dtype category with no Tensor storage schema; values have a "
+        f"simple or a compound dtype"
+    )
+
+
 def check_one_carrier_stores(dtype: object) -> None:
     """Refuse a dtype whose values do not lie in one carrier.
 
@@ -31,15 +50,13 @@ def check_one_carrier_stores(dtype: object) -> None:
     """
     if not isinstance(dtype, DType):
         raise TypeError(f"carrier dtype must be a DType, got {type(dtype).__qualname__}")
-    if isinstance(dtype, SimpleDType):
-        return
-    if isinstance(dtype, CompoundDType):
-        planes = ", ".join(plane.name for plane in dtype.simple_types)
+    schema = storage_schema(dtype)
+    if schema != (dtype,):
+        planes = ", ".join(plane.name for plane in schema)
         raise ValueError(
             f"{dtype.name} is stored in planes ({planes}); a Tensor over one carrier needs a "
             f"carrier of a simple dtype"
         )
-    raise ValueError(f"{dtype.name} is an abstract dtype category with no Tensor storage schema")
 
 
 def check_bounds(carrier: Carrier, offset: int, layout: Layout) -> None:

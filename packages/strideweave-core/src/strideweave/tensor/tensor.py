@@ -9,7 +9,9 @@ from strideweave.dtype import DType
 from strideweave.layout import Layout, Shape
 from strideweave.tensor import access
 from strideweave.tensor.access import Value
+from strideweave.tensor.boundary import refuse_several, require_one_subtensor
 from strideweave.tensor.placement import check_bounds, check_one_carrier_stores, checked_offset
+from strideweave.tensor.representation import DeeperLevels, Subtensor, TensorRepresentation
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -80,7 +82,8 @@ class Tensor:
     _offset: int
     _layout: Layout
     _dtype: DType
-    _deeper: None
+    # Everything beyond subtensor zero; None exactly for one subtensor.
+    _deeper: DeeperLevels | None
     _autograd_ctx: "Operation | None"
     _grad: "Tensor | None"
     _retains_grad: bool | None  # None marks a constant, which takes no gradient at all
@@ -160,9 +163,9 @@ class Tensor:
         """Tell whether values may be written through this Tensor.
 
         Returns:
-            What ``carrier.is_mutable()`` answers.
+            What ``carrier.is_mutable()`` answers; always ``False`` for several subtensors.
         """
-        return self._carrier.is_mutable()
+        return self._deeper is None and self._carrier.is_mutable()
 
     def is_differentiable(self) -> bool:
         """Tell whether gradients exist for this dtype.
@@ -179,9 +182,11 @@ class Tensor:
             The value as a plain Python number.
 
         Raises:
+            NotImplementedError: If the Tensor has several subtensors.
             ValueError: If the Tensor holds more than one value.
             RuntimeError: If the carrier is released.
         """
+        require_one_subtensor(self, "indexing")
         return access.item(self)
 
     def tolist(self) -> Any:  # nested lists as deep as the rank
@@ -192,8 +197,10 @@ class Tensor:
             ``tensor.tolist()[i][j] == tensor[i, j]``. Rank zero gives the bare value.
 
         Raises:
+            NotImplementedError: If the Tensor has several subtensors.
             RuntimeError: If the carrier is released.
         """
+        require_one_subtensor(self, "indexing")
         return access.tolist(self)
 
     def detach(self) -> "Tensor":
@@ -201,7 +208,11 @@ class Tensor:
 
         Returns:
             A new leaf over the same carrier, offset and layout.
+
+        Raises:
+            NotImplementedError: If the Tensor has several subtensors.
         """
+        require_one_subtensor(self, "indexing")
         return tensor_over(self._carrier, self._offset, self._layout, self._dtype)
 
     @property
@@ -258,7 +269,6 @@ class Tensor:
             TypeError: If ``gradient`` is no Tensor.
             ValueError: If ``gradient`` is missing or its layout does not fit.
         """
-        self._require_differentiable("backward")
         autograd.run_backward(self, gradient, retain_graph)
 
     @staticmethod
@@ -286,6 +296,7 @@ class Tensor:
             It is read-only if the Tensor is not mutable or its layout is not injective.
 
         Raises:
+            NotImplementedError: If the Tensor has several subtensors.
             BufferError: If the carrier class keeps no NumPy buffer; ``numpy.asarray`` copies.
             RuntimeError: If the carrier is released.
             ImportError: If NumPy is not installed.
@@ -304,6 +315,8 @@ class Tensor:
     @overload
     def __getitem__(self, key: object) -> Any: ...  # a Tensor where a slice stands in the key
     def __getitem__(self, key: object) -> Any:
+        if self._deeper is not None and not access.contains_slice(key):
+            refuse_several("indexing")
         if access.is_coordinate(key):
             return self._carrier[self._offset + self._layout.index(key)]
         if access.contains_slice(key):
@@ -311,6 +324,8 @@ class Tensor:
         raise TypeError(access.key_message(key))
 
     def __setitem__(self, key: "Key | EllipsisType", value: Any) -> None:
+        if self._deeper is not None:
+            refuse_several("mutation")
         if key is ...:
             bulk.write(self, value)
             return
@@ -390,14 +405,44 @@ class Tensor:
 
     def __repr__(self) -> str:
         carrier = type(self._carrier).__qualname__
+        deeper = "" if self._deeper is None else f" and {len(self._deeper.subtensors)} deeper"
         return (
             f"<{type(self).__qualname__} {self._dtype.name} {self._layout} "
-            f"at slot {self._offset} of {carrier}>"
+            f"at slot {self._offset} of {carrier}{deeper}>"
         )
+
+    @staticmethod
+    def _from_representation(representation: TensorRepresentation) -> "Tensor":
+        """Wrap a validated representation; the one way to a Tensor of several subtensors."""
+        if not isinstance(representation, TensorRepresentation):
+            raise TypeError(
+                f"Tensor._from_representation requires a TensorRepresentation, got "
+                f"{_kind(representation)}"
+            )
+        leading, *deeper = representation.subtensors
+        dtype = representation.logical_dtype
+        tensor = tensor_over(leading.carrier, leading.offset, leading.layout, dtype)
+        if deeper:
+            tensor._deeper = DeeperLevels(tuple(deeper), representation.adjacent_layouts)
+        return tensor
+
+    def _representation(self) -> TensorRepresentation:
+        """Describe the storage completely, which validates it anew."""
+        leading = Subtensor(self._carrier.dtype(), self._carrier, self._offset, self._layout)
+        deeper = self._deeper
+        if deeper is None:
+            return TensorRepresentation(self._dtype, (leading,))
+        subtensors = (leading, *deeper.subtensors)
+        return TensorRepresentation(self._dtype, subtensors, deeper.adjacent_layouts)
 
     def _version_token(self) -> VersionToken:
         """Pair each distinct carrier with its current version; reads no value."""
-        return ((self._carrier, self._carrier.version),)
+        leading = self._carrier
+        if self._deeper is None:
+            return ((leading, leading.version),)
+        carriers = [leading, *(subtensor.carrier for subtensor in self._deeper.subtensors)]
+        distinct = {id(carrier): carrier for carrier in carriers}  # in order of occurrence
+        return tuple((carrier, carrier.version) for carrier in distinct.values())
 
     def _takes_gradient(self) -> bool:
         """Tell whether a traversal may hand a gradient to this Tensor."""

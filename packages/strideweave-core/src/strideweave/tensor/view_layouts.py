@@ -18,8 +18,8 @@ LayoutView: TypeAlias = Callable[..., tuple[Start, Layout]]
 Mode: TypeAlias = Any
 
 
-def slice_layout(layout: Layout, key: object) -> tuple[Start, Layout]:
-    """Take one integer or slice per top-level mode (T-29)."""
+def slice_layout(layout: Layout, key: object, *, from_zero: bool = False) -> tuple[Start, Layout]:
+    """Take one integer or slice per top-level mode (T-29); ``from_zero`` refuses later starts."""
     entries = key if isinstance(key, tuple) else (key,)
     if len(entries) != len(layout):
         raise ValueError(
@@ -31,11 +31,18 @@ def slice_layout(layout: Layout, key: object) -> tuple[Start, Layout]:
     strides: list[Mode] = []
     for mode, entry in enumerate(entries):
         begin, kept = _slice_mode(layout, mode, entry)
+        if from_zero:
+            _require_start_zero(layout.shape[mode].size, mode, entry)
         start += begin
         if kept is not None:
             extents.append(kept[0])
             strides.append(kept[1])
     return start, _layout_of(tuple(extents), tuple(strides))
+
+
+def slice_layout_from_zero(layout: Layout, key: object) -> tuple[Start, Layout]:
+    """Slice without moving the start, as several subtensors need it."""
+    return slice_layout(layout, key, from_zero=True)
 
 
 @lru_cache(maxsize=1024)
@@ -61,6 +68,15 @@ def _slice_mode(layout: Layout, mode: int, entry: object) -> tuple[Start, tuple[
             f"{layout[mode]}, got {entry}; use `:`, an integer, or reshape the mode first"
         )
     return 0, (extent, stride)
+
+
+def _require_start_zero(size: int, mode: int, entry: object) -> None:
+    start = entry.indices(size)[0] if isinstance(entry, slice) else integer(entry)
+    if start != 0:
+        raise NotImplementedError(
+            f"view key {mode}: a Tensor of several subtensors is only sliced with normalized start "
+            f"0, {entry!r} starts at {start}; its levels share no offset that could move"
+        )
 
 
 def _only_leaf(extent: Mode, stride: Mode) -> tuple[Mode, Mode]:
@@ -154,7 +170,18 @@ def _even_step(layout: Layout) -> int:
 
 
 def strided_layout(layout: Layout, shape: Shape, stride: Stride) -> tuple[Start, Layout]:
-    """Select source ordinals by a layout of ordinals (T-33, T-34)."""
+    """Select source ordinals of a placement by a layout of ordinals (T-33, T-34)."""
+    _, composed = selected_layout(layout, shape, stride)
+    if not composed.is_injective:
+        raise ValueError(
+            f"the composed placement must be injective, {Layout(shape, stride)} over {layout} "
+            f"gives {composed}"
+        )
+    return 0, composed
+
+
+def selected_layout(layout: Layout, shape: Shape, stride: Stride) -> tuple[Start, Layout]:
+    """Select source ordinals; what they map to may repeat."""
     selector = Layout(shape, stride)
     if not selector.is_injective:
         raise ValueError(f"the as_strided mapping must be injective, {selector} repeats an ordinal")
@@ -163,12 +190,7 @@ def strided_layout(layout: Layout, shape: Shape, stride: Stride) -> tuple[Start,
             f"as_strided mapping {selector} reaches ordinal {selector.cosize - 1} and exceeds the "
             f"input logical coordinate domain of {layout.size}"
         )
-    composed = Layout(shape, stride_of_shape(shape, _composed_strides(layout, selector)))
-    if not composed.is_injective:
-        raise ValueError(
-            f"the composed placement must be injective, {selector} over {layout} gives {composed}"
-        )
-    return 0, composed
+    return 0, Layout(shape, stride_of_shape(shape, _composed_strides(layout, selector)))
 
 
 def _composed_strides(layout: Layout, selector: Layout) -> list[int]:

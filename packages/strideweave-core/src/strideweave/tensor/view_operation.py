@@ -7,11 +7,14 @@ from typing import Any, Final, final
 from strideweave._record import record
 from strideweave.layout import Layout
 from strideweave.operation.operation import Operation
-from strideweave.tensor import view_arguments, view_layouts
+from strideweave.tensor import level_gradients, view_arguments, view_layouts
+from strideweave.tensor.boundary import refuse_several, require_one_subtensor
 from strideweave.tensor.placement import check_bounds
+from strideweave.tensor.representation import Subtensor, TensorRepresentation
 from strideweave.tensor.tensor import Tensor, tensor_over
 from strideweave.tensor.view_gradients import source_gradient
 from strideweave.tensor.view_layouts import LayoutView
+from strideweave.tensor.view_levels import LevelView, view_levels
 
 
 @final
@@ -23,11 +26,13 @@ class ViewRule:
         arguments: Checks the kinds of the arguments, see ``view_arguments``.
         view: Gives start and layout of the view of a layout, see ``view_layouts``.
         accepts: Refuses a cotangent, given the view's layout, when ``backward`` is called directly.
+        levels: What the view does to a Tensor of several subtensors; None refuses it.
     """
 
     arguments: Callable[..., tuple[object, ...]]
     view: LayoutView
     accepts: Callable[[Tensor, Layout], None]
+    levels: LevelView | None
 
 
 @final
@@ -40,6 +45,8 @@ class ViewOperation(Operation):
     def _forward(self, *inputs: Any) -> Tensor:
         tensor = require_tensor(inputs[0] if inputs else None)
         arguments = self._rule.arguments(*inputs)
+        if tensor._dtype.is_compound():
+            return self._view_compound(tensor, arguments)
         start, layout = self._rule.view(tensor._layout, *arguments)
         carrier, offset = tensor._carrier, tensor._offset + start
         check_bounds(carrier, offset, layout)
@@ -47,6 +54,23 @@ class ViewOperation(Operation):
             self.ctx["arguments"] = arguments
             self.ctx["layout"] = layout
         return tensor_over(carrier, offset, layout, tensor._dtype)
+
+    def _view_compound(self, tensor: Tensor, arguments: tuple[object, ...]) -> Tensor:
+        """View a Tensor whose dtype has rules for its representation."""
+        deeper, levels = tensor._deeper, self._rule.levels
+        if deeper is None:
+            start, layout = self._rule.view(tensor._layout, *arguments)
+            storage_dtype, offset = tensor._carrier.dtype(), tensor._offset + start
+            leading = Subtensor(storage_dtype, tensor._carrier, offset, layout)
+            view = Tensor._from_representation(TensorRepresentation(tensor._dtype, (leading,)))
+        elif levels is None:
+            refuse_several("operation execution")
+        else:
+            view = view_levels(tensor, deeper, levels, arguments)
+        # Not recorded, since no compound dtype is differentiable, but backward may be run by hand.
+        self.ctx["arguments"] = arguments
+        self.ctx["layout"] = view._layout
+        return view
 
     def backward(self, gradient: Any) -> tuple[Tensor]:
         self.validate_not_freed()
@@ -58,7 +82,11 @@ class ViewOperation(Operation):
             raise TypeError(f"gradient must be a Tensor, got {type(gradient).__qualname__}")
         self._rule.accepts(gradient, self.ctx["layout"])
         (source,) = self.inputs()
-        return (source_gradient(gradient, source, self._rule.view, self.ctx["arguments"]),)
+        arguments, levels = self.ctx["arguments"], self._rule.levels
+        if source._deeper is not None and levels is not None:
+            return (level_gradients.source_levels_gradient(gradient, source, levels, arguments),)
+        require_one_subtensor(gradient, "backward")
+        return (source_gradient(gradient, source, self._rule.view, arguments),)
 
 
 def require_tensor(tensor: object) -> Tensor:
@@ -105,29 +133,67 @@ def _remembered(view: LayoutView) -> LayoutView:
     return lru_cache(maxsize=1024, typed=True)(view)
 
 
+def _rule(
+    arguments: Callable[..., tuple[object, ...]],
+    view: LayoutView,
+    accepts: Callable[[Tensor, Layout], None],
+    undo: Callable[..., Layout],
+) -> ViewRule:
+    """Describe a view that treats all layouts alike."""
+    remembered = _remembered(view)
+    return ViewRule(arguments, remembered, accepts, LevelView(remembered, remembered, undo))
+
+
+_STRIDED: Final = _remembered(view_layouts.strided_layout)
 _RULES: Final = {
     "as_strided": ViewRule(
-        view_arguments.selector, _remembered(view_layouts.strided_layout), _accepts_equal_layout
+        view_arguments.selector,
+        _STRIDED,
+        _accepts_equal_layout,
+        LevelView(_STRIDED, _remembered(view_layouts.selected_layout), None),
     ),
-    "broadcast_to": ViewRule(
-        view_arguments.target, _remembered(view_layouts.broadcast_layout), _accepts_injective
+    "broadcast_to": _rule(
+        view_arguments.target,
+        view_layouts.broadcast_layout,
+        _accepts_injective,
+        level_gradients.undo_broadcast,
     ),
-    "permute": ViewRule(
-        view_arguments.order, _remembered(view_layouts.permute_layout), _accepts_equal_layout
+    "permute": _rule(
+        view_arguments.order,
+        view_layouts.permute_layout,
+        _accepts_equal_layout,
+        level_gradients.undo_permute,
     ),
     "rearrange": ViewRule(
-        view_arguments.trees, _remembered(view_layouts.rearrange_layout), _accepts_equal_shape
+        view_arguments.trees,
+        _remembered(view_layouts.rearrange_layout),
+        _accepts_equal_shape,
+        None,
     ),
-    "reshape": ViewRule(
-        view_arguments.shape, _remembered(view_layouts.reshape_layout), _accepts_equal_layout
+    "reshape": _rule(
+        view_arguments.shape,
+        view_layouts.reshape_layout,
+        _accepts_equal_layout,
+        level_gradients.undo_reshape,
     ),
-    "squeeze": ViewRule(
-        view_arguments.dim, _remembered(view_layouts.squeeze_layout), _accepts_equal_layout
+    "squeeze": _rule(
+        view_arguments.dim,
+        view_layouts.squeeze_layout,
+        _accepts_equal_layout,
+        level_gradients.undo_squeeze,
     ),
-    "unsqueeze": ViewRule(
-        view_arguments.dim, _remembered(view_layouts.unsqueeze_layout), _accepts_equal_layout
+    "unsqueeze": _rule(
+        view_arguments.dim,
+        view_layouts.unsqueeze_layout,
+        _accepts_equal_layout,
+        level_gradients.undo_unsqueeze,
     ),
-    "view": ViewRule(view_arguments.as_given, view_layouts.slice_layout, _accepts_equal_layout),
+    "view": ViewRule(
+        view_arguments.as_given,
+        view_layouts.slice_layout,
+        _accepts_equal_layout,
+        LevelView(view_layouts.slice_layout_from_zero, view_layouts.slice_layout_from_zero, None),
+    ),
 }
 
 

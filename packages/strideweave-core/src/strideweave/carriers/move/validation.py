@@ -1,9 +1,9 @@
 """The checks of a move, in the order of the contract's table (60 §2.1, rows 1 to 14)."""
 
-from strideweave.autograd.cotangent import require_one_subtensor
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.extension.registration import described_apart
 from strideweave.carriers.move.routes import Route
+from strideweave.tensor.boundary import require_one_subtensor
 from strideweave.tensor.tensor import Tensor
 
 
