@@ -90,6 +90,29 @@ def test_indexing(placement: tuple[Layout, int, list[float]], data: st.DataObjec
         )
 
 
+@pytest.mark.rule("F-45", "F-49")
+@given(placed(st.lists(MODES, min_size=1, max_size=3)), st.data())
+def test_ordering_and_joining(
+    placement: tuple[Layout, int, list[float]], data: st.DataObject
+) -> None:
+    mine, reference = both(placement)
+    modes = placement[0].shape.top_level
+    axis = data.draw(st.integers(0, len(modes) - 1))
+    k = data.draw(st.integers(1, placement[0].shape[axis].size))
+    for made, expected in (
+        *zip(sw.sort(mine, axis), sw.sort(reference, axis), strict=True),
+        *zip(sw.topk(mine, k, axis), sw.topk(reference, k, axis), strict=True),
+    ):
+        assert same(made, expected)
+    counts = st.tuples(st.integers(0, 2), st.integers(0, 2))
+    padding = [data.draw(counts) if isinstance(mode, int) else (0, 0) for mode in modes]
+    made, expected = sw.pad(mine, padding, 0.5), sw.pad(reference, padding, 0.5)
+    assert same(made, expected)
+    assert same(sw.stack((mine, mine), axis), sw.stack((reference, reference), axis))
+    if isinstance(modes[axis], int) and sum(map(sum, padding)) == sum(padding[axis]):
+        assert same(sw.concat((mine, made), axis), sw.concat((reference, expected), axis))
+
+
 @pytest.mark.rule("F-41", "F-42", "F-44")
 def test_faulty_indices_name_the_first_offender() -> None:
     base = Tensor(CPU(3), 0, Layout.parse("3:1"))

@@ -12,10 +12,7 @@ from strideweave.operation import ResolvedInvocation, operation_definition, oper
 
 Make = Callable[..., Any]
 
-LATER = {
-    *("conv_general", "_batched_matmul"),
-    *("_sort_values", "_sort_indices", "_topk_values", "_topk_indices"),
-}
+LATER = {"conv_general", "_batched_matmul"}
 DEFINED = [spec.name for spec in registered_operations() if spec.name not in LATER]
 PAIRS = "add sub elementwise_mul div maximum minimum rem".split()
 PREDICATES = "eq ne lt le logical_and logical_or logical_xor".split()
@@ -43,6 +40,10 @@ SCHEMAS = {  # operand names; * differentiable, (W) weak scalar, (S) structural
     "flip": "tensor* axis(S)",
     "concat": "lhs* rhs* axis(S)",
     "pad": "tensor* padding(S) value(S)",
+    "_sort_values": "tensor* axis(S) descending(S)",
+    "_sort_indices": "tensor axis(S) descending(S)",
+    "_topk_values": "tensor* k(S) axis(S) largest(S)",
+    "_topk_indices": "tensor k(S) axis(S) largest(S)",
 }
 KINDS = {"TENSOR": "", "WEAK_SCALAR": "(W)", "STRUCTURAL": "(S)"}
 
@@ -80,6 +81,8 @@ SAVED = {
     **dict.fromkeys(["elementwise_mul", "div", "maximum", "minimum", "rem", "matmul"], (0, 1)),
     **dict.fromkeys(["exp", "relu", "abs", "tanh", "reduce_prod", "reduce_max"], (0,)),
     **dict.fromkeys(["reduce_sum", "argmax", "lt", "logical_not", "flip", "concat", "pad"], ()),
+    **dict.fromkeys(["_sort_values", "_topk_values"], (0,)),
+    **dict.fromkeys(["_sort_indices", "_topk_indices"], ()),
     **dict.fromkeys(["gather", "scatter", "scatter_add"], (1,)),
     "mul": (0, 1),
     "pow": (0, 1),
@@ -118,7 +121,11 @@ def resolved(workshop: Any) -> Callable[..., ResolvedInvocation]:
     return resolve
 
 
-STRUCTURAL = {"pad": (((0, 0), (0, 0)), 0)}  # where it is not one zero
+STRUCTURAL: dict[str, tuple[Any, ...]] = {  # where it is not one zero
+    "pad": (((0, 0), (0, 0)), 0),
+    **dict.fromkeys(["_sort_values", "_sort_indices"], (0, False)),
+    **dict.fromkeys(["_topk_values", "_topk_indices"], (1, 0, True)),
+}
 
 
 def operands_for(name: str, f: Make, i: Make, b: Make) -> list[Any]:

@@ -94,7 +94,7 @@ def test_errors_in_order(f: Make, i: Make, b: Make) -> None:
     for axis in (True, 0.0, None):
         with pytest.raises(TypeError, match="gather: axis must be an integer"):
             unchecked.gather(i([1]), index, axis)
-    with pytest.raises(ValueError, match="axis 1 is out of range"):
+    with pytest.raises(ValueError, match="axis out of range: 1"):
         sw.gather(i([1]), index, 1)
     with pytest.raises(TypeError, match=r"tensor must have dtype DType.Float32, got DType.Int32"):
         sw.gather(i([1]), i([9]), 0)

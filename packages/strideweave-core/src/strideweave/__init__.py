@@ -63,6 +63,8 @@ from strideweave.carriers.move.explanation import (
     explain_move,
 )
 from strideweave.functional import (
+    SortResult,
+    TopKResult,
     abs,
     add,
     argmax,
@@ -133,11 +135,13 @@ from strideweave.functional import (
     sin,
     softmax,
     softplus,
+    sort,
     sqrt,
     squeeze,
     stack,
     sub,
     tanh,
+    topk,
     unsqueeze,
 )
 from strideweave.layout import (
@@ -233,6 +237,7 @@ __all__ = [
     "ResultSpec",
     "Shape",
     "SimpleDType",
+    "SortResult",
     "StorageProvider",
     "Stride",
     "Swizzle",
@@ -240,6 +245,7 @@ __all__ = [
     "SymbolicBits",
     "Tensor",
     "Tiler",
+    "TopKResult",
     "TransferRoute",
     "Tree",
     "Unsupported",
@@ -328,11 +334,13 @@ __all__ = [
     "sin",
     "softmax",
     "softplus",
+    "sort",
     "sqrt",
     "squeeze",
     "stack",
     "sub",
     "tanh",
+    "topk",
     "unsqueeze",
 ]
 if TYPE_CHECKING:

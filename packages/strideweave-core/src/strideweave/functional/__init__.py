@@ -37,6 +37,7 @@ from strideweave.functional.composites import log_softmax, logsumexp, mean, soft
 from strideweave.functional.contraction import matmul
 from strideweave.functional.indexing import flip, gather, scatter, scatter_add
 from strideweave.functional.joining import concat, pad, stack
+from strideweave.functional.ordering import SortResult, TopKResult, sort, topk
 from strideweave.functional.reductions import (
     argmax,
     argmin,
@@ -62,6 +63,8 @@ from strideweave.tensor.views import (
 )
 
 __all__ = [
+    "SortResult",
+    "TopKResult",
     "abs",
     "add",
     "argmax",
@@ -132,10 +135,12 @@ __all__ = [
     "sin",
     "softmax",
     "softplus",
+    "sort",
     "sqrt",
     "squeeze",
     "stack",
     "sub",
     "tanh",
+    "topk",
     "unsqueeze",
 ]

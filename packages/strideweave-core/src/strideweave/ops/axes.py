@@ -40,8 +40,8 @@ def checked_axis(operation: str, value: object, layout: Layout, name: str = "axi
     rank = len(layout)
     if not -rank <= axis < rank:
         raise ValueError(
-            f"{operation}: {name} {axis} is out of range for layout {layout}, which has {rank} "
-            f"top-level mode(s)"
+            f"{operation}: {name} out of range: {axis} for layout {layout}, which has {rank} "
+            "top-level mode(s)"
         )
     return axis % rank
 
@@ -61,8 +61,8 @@ def checked_new_axis(operation: str, value: object, rank: int) -> int:
     axis = checked_integer(operation, "axis", value)
     if not -rank - 1 <= axis <= rank:
         raise ValueError(
-            f"{operation}: axis {axis} is out of range [{-rank - 1}, {rank}] for a mode that is "
-            f"inserted into {rank}"
+            f"{operation}: axis out of range: {axis} for a mode inserted into {rank}, give "
+            f"{-rank - 1} to {rank}"
         )
     return axis % (rank + 1)
 

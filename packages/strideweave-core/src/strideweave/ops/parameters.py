@@ -1,8 +1,21 @@
-"""Checks of structural parameters that are sequences of integers."""
+"""Checks of structural parameters that are flags or sequences of integers."""
 
 from collections.abc import Iterable
 
 from strideweave.ops.axes import checked_integer
+
+
+def checked_flag(operation: str, name: str, value: object) -> bool:
+    """Return a flag unchanged.
+
+    Raises:
+        TypeError: The value is not True or False.
+    """
+    if value is True or value is False:
+        return value
+    raise TypeError(
+        f"{operation}: {name} must be True or False, got {type(value).__qualname__} {value!r}"
+    )
 
 
 def _entries(operation: str, name: str, wanted: str, value: object) -> tuple[object, ...]:

@@ -35,6 +35,8 @@ from strideweave.testing.mode_cases import (
     pad_cases,
     reduction_cases,
     slice_cases,
+    sort_cases,
+    topk_cases,
 )
 from strideweave.testing.operation_case import (
     OperandCase,
@@ -78,13 +80,12 @@ _STRUCTURAL: Mapping[str, Callable[[OperationPlan, Choose], Iterator[OperationCa
     **dict.fromkeys(("cumsum", "flip", "gather", "scatter", "scatter_add"), slice_cases),
     "concat": concat_cases,
     "pad": pad_cases,
+    **dict.fromkeys(("_sort_values", "_sort_indices"), sort_cases),
+    **dict.fromkeys(("_topk_values", "_topk_indices"), topk_cases),
     "matmul": matmul_cases,
 }
 """How the cases of an operation are made; those of all others are pointwise."""
-_LATER = frozenset(
-    "einsum conv_general _batched_matmul _sort_values _sort_indices _topk_values "
-    "_topk_indices".split()
-)
+_LATER = frozenset({"conv_general", "_batched_matmul"})
 
 
 def operation_cases() -> list[OperationCase]:

@@ -97,3 +97,27 @@ def pad_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
                     values[_dtype_of(plan, 0)],
                 ),
             )
+
+
+def sort_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
+    """Whole orders in both directions."""
+    for descending in (False, True):
+        yield from _ordering_cases(plan, choose, (), descending)
+
+
+def topk_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
+    """The first two positions of both directions."""
+    for largest in (False, True):
+        yield from _ordering_cases(plan, choose, (2,), largest)
+
+
+def _ordering_cases(
+    plan: OperationPlan, choose: Choose, count: tuple[int, ...], flag: bool
+) -> Iterator[OperationCase]:
+    for shape, axis in _ALONG:
+        for family in placements(shape):
+            yield OperationCase(
+                f"{plan_name(plan)} axis {axis} {flag} {family} {shape}",
+                plan.operation,
+                (_placed(plan, 0, shape, family, choose), *count, axis, flag),
+            )

@@ -11,6 +11,7 @@ from strideweave.carriers.cpu.kernels import (
     extrema,
     indexing,
     joining,
+    ordering,
     predicates,
     reductions,
     scan,
@@ -32,6 +33,7 @@ _FAMILIES = (
     contractions,
     indexing,
     joining,
+    ordering,
 )
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(

@@ -47,17 +47,20 @@ def _gather(invocation: ResolvedInvocation) -> Tensor:
 
 def _scatter(invocation: ResolvedInvocation) -> Tensor:
     values, indices = _base(invocation)
-    _check_distinct(indices)
+    _check_distinct(indices, values.shape[1])
     values[:, indices] = _updates(invocation, values, indices)
     return result(values.reshape(-1), invocation.results[0])
 
 
-def _check_distinct(indices: Indices) -> None:
+def _check_distinct(indices: Indices, extent: int) -> None:
+    reached = numpy.zeros(extent, numpy.bool_)
+    reached[indices] = True
+    if numpy.count_nonzero(reached) == indices.size:
+        return
     order = numpy.argsort(indices, kind="stable")
     repeats = order[1:][numpy.equal(indices[order[1:]], indices[order[:-1]])]
-    if repeats.size:
-        first = int(repeats.min())
-        raise repeated_index("scatter", first, int(indices[first]))
+    first = int(repeats.min())
+    raise repeated_index("scatter", first, int(indices[first]))
 
 
 def _scatter_add(invocation: ResolvedInvocation) -> Tensor:
