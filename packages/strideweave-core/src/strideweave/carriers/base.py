@@ -147,7 +147,19 @@ class Carrier:
         storage = self._class_record.storage
         if storage is None:
             self._refuse_missing("size")
-        return 0 if self._released else storage.size(self)
+        if self._released:
+            return 0
+        # What storage.size(self) does, without its frame: every execution asks several sizes.
+        if type(self) is not storage.carrier_class:
+            storage.refuse_class(self)
+        try:
+            slots = storage.physical_size(self)
+        except Exception as error:
+            storage.note(error, "physical_size")
+            raise
+        if type(slots) is not int or slots < 0:
+            storage.refuse_size(slots)
+        return slots
 
     def dtype(self) -> DType:
         """Give the one dtype of all slots; also after release.

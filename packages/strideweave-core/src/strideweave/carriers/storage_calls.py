@@ -27,11 +27,11 @@ class StorageCalls:
 
     __slots__ = (
         "_allocate",
-        "_physical_size",
         "_read",
         "_supports_dtype",
         "_write",
         "carrier_class",
+        "physical_size",
         "provider",
     )
 
@@ -40,7 +40,7 @@ class StorageCalls:
         self.provider = provider
         # Every result asks these; a bound attribute keeps each call short.
         self._supports_dtype = provider.supports_dtype
-        self._physical_size = provider.physical_size
+        self.physical_size = provider.physical_size
         self._allocate = provider.allocate
         self._read = provider.read
         self._write = provider.write
@@ -48,11 +48,11 @@ class StorageCalls:
     def supports(self, carrier: "Carrier", dtype: "DType") -> bool:
         """Ask whether this instance stores a dtype."""
         if type(carrier) is not self.carrier_class:
-            self._refuse_class(carrier)
+            self.refuse_class(carrier)
         try:
             answer = self._supports_dtype(carrier, dtype)
         except Exception as error:
-            self._note(error, "supports_dtype")
+            self.note(error, "supports_dtype")
             raise
         if answer is True or answer is False:
             return answer
@@ -61,30 +61,25 @@ class StorageCalls:
     def size(self, carrier: "Carrier") -> int:
         """Ask for the physical slot count."""
         if type(carrier) is not self.carrier_class:
-            self._refuse_class(carrier)
+            self.refuse_class(carrier)
         try:
-            size = self._physical_size(carrier)
+            size = self.physical_size(carrier)
         except Exception as error:
-            self._note(error, "physical_size")
+            self.note(error, "physical_size")
             raise
-        if type(size) is not int:
-            self._refuse_return("physical_size", "an int", size)
-        if size < 0:
-            raise ValueError(
-                f"StorageProvider.physical_size of {self.carrier_class.__qualname__} must return "
-                f"a slot count >= 0, got {size}"
-            )
+        if type(size) is not int or size < 0:
+            self.refuse_size(size)
         return size
 
     def allocate(self, carrier: "Carrier", slots: int) -> object:
         """Let the provider establish storage; ``check_allocation`` judges the answer."""
         if type(carrier) is not self.carrier_class:
-            self._refuse_class(carrier)
+            self.refuse_class(carrier)
         allocate: Callable[..., object] = self._allocate
         try:
             return allocate(carrier, slots)
         except Exception as error:
-            self._note(error, "allocate")
+            self.note(error, "allocate")
             raise
 
     def check_allocation(self, carrier: "Carrier", slots: int, answer: object) -> None:
@@ -105,24 +100,24 @@ class StorageCalls:
     def read(self, carrier: "Carrier", index: int) -> Any:
         """Read one slot and normalize the value for the carrier's dtype."""
         if type(carrier) is not self.carrier_class:
-            self._refuse_class(carrier)
+            self.refuse_class(carrier)
         normalizer = NORMALIZERS.get(carrier._storage_dtype)
         try:
             value = self._read(carrier, index)
             return value if normalizer is None else normalizer(value)
         except Exception as error:
-            self._note(error, "read")
+            self.note(error, "read")
             raise
 
     def write(self, carrier: "Carrier", index: int, value: object) -> None:
         """Write one value, already normalized, into one slot."""
         if type(carrier) is not self.carrier_class:
-            self._refuse_class(carrier)
+            self.refuse_class(carrier)
         write: Callable[..., object] = self._write
         try:
             answer = write(carrier, index, value)
         except Exception as error:
-            self._note(error, "write")
+            self.note(error, "write")
             raise
         if answer is not None:
             self._refuse_return("write", "None", answer)
@@ -147,19 +142,30 @@ class StorageCalls:
         self, name: str, callback: Callable[..., object], carrier: "Carrier", *arguments: object
     ) -> None:
         if type(carrier) is not self.carrier_class:
-            self._refuse_class(carrier)
+            self.refuse_class(carrier)
         try:
             answer = callback(carrier, *arguments)
         except Exception as error:
-            self._note(error, name)
+            self.note(error, name)
             raise
         if answer is not None:
             self._refuse_return(name, "None", answer)
 
-    def _note(self, error: Exception, name: str) -> None:
+    def note(self, error: Exception, name: str) -> None:
+        """Say on an exception of a callback whose callback it was."""
         add_provider_note(error, self.carrier_class, f"StorageProvider.{name}")
 
-    def _refuse_class(self, carrier: "Carrier") -> NoReturn:
+    def refuse_size(self, size: object) -> NoReturn:
+        """Refuse what ``physical_size`` returned."""
+        if type(size) is not int:
+            self._refuse_return("physical_size", "an int", size)
+        raise ValueError(
+            f"StorageProvider.physical_size of {self.carrier_class.__qualname__} must return "
+            f"a slot count >= 0, got {size}"
+        )
+
+    def refuse_class(self, carrier: "Carrier") -> NoReturn:
+        """Refuse an instance of another class than the provider serves."""
         raise TypeError(
             f"the storage provider of {self.carrier_class.__qualname__} serves that exact class "
             f"only, got an instance of {type(carrier).__qualname__}"

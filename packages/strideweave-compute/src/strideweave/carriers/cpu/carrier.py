@@ -103,13 +103,9 @@ class CPU(Carrier):
             is_foreign: Whether others write to the array too, so that bytes of Bool may be
                 anything.
         """
-        carrier: CPU = object.__new__(cls)
-        carrier._initialize_definition_free(_RECORD)
-        carrier._buffer = buffer
-        carrier._dtype = dtype
+        carrier = adopted(buffer, dtype)
         carrier._is_foreign = is_foreign
         carrier._mutable = mutable
-        carrier._pointer = None
         return carrier
 
     def size(self) -> int:
@@ -271,6 +267,18 @@ class CPU(Carrier):
             return NotImplemented
         self._buffer[start : start + len(values)] = zero_or_one(numpy.asarray(values))
         return None
+
+
+def adopted(buffer: Array, dtype: DType) -> CPU:
+    """Take over the fresh storage of a result as a mutable carrier; every kernel pays this."""
+    carrier: CPU = object.__new__(CPU)
+    carrier._initialize_definition_free(_RECORD)
+    carrier._buffer = buffer
+    carrier._dtype = dtype
+    carrier._is_foreign = False
+    carrier._mutable = True
+    carrier._pointer = None
+    return carrier
 
 
 register_operation_capabilities(CPU, catalogue_capabilities())

@@ -117,4 +117,4 @@ def result(values: Array, spec: ResultSpec) -> Tensor:
         spec: The result's dtype and layout.
     """
     dtype = spec.dtype
-    return tensor_over(carrier_module.CPU._adopt(values, dtype), 0, spec.layout, dtype)
+    return tensor_over(carrier_module.adopted(values, dtype), 0, spec.layout, dtype)

@@ -36,6 +36,9 @@ class Unsupported:
         object.__setattr__(self, "reason", require_name(self.reason, "Unsupported: reason"))
 
 
+_set_field = object.__setattr__
+
+
 class _Submission:
     """The one permission to submit a prepared record, taken atomically."""
 
@@ -83,12 +86,13 @@ class PreparedKernel(_Submission):
     submit: SubmitResult
 
     def __init__(self, interface: KernelExecutionInterface, submit: SubmitResult) -> None:
-        require_interface(interface, "PreparedKernel: interface")
-        require_callable(submit, "PreparedKernel: submit")
         # One is made per execution: no generated __init__ and __post_init__ in between.
-        object.__setattr__(self, "interface", interface)
-        object.__setattr__(self, "submit", submit)
-        object.__setattr__(self, "_permissions", [None])
+        require_interface(interface, "PreparedKernel: interface")
+        if not callable(submit):
+            require_callable(submit, "PreparedKernel: submit")
+        _set_field(self, "interface", interface)
+        _set_field(self, "submit", submit)
+        _set_field(self, "_permissions", [None])
 
 
 @record

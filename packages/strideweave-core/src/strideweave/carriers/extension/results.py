@@ -80,7 +80,11 @@ class ProviderResult:
     outputs: "tuple[Tensor, ...]"
 
     def __init__(self, outputs: "Iterable[Tensor]") -> None:
-        entries = require_entries(outputs, tensor_module.Tensor, "ProviderResult: outputs")
+        tensor_class = tensor_module.Tensor
+        if type(outputs) is tuple and len(outputs) == 1 and type(outputs[0]) is tensor_class:
+            object.__setattr__(self, "outputs", outputs)  # what almost every kernel gives
+            return
+        entries = require_entries(outputs, tensor_class, "ProviderResult: outputs")
         if not entries:
             raise ValueError("ProviderResult: outputs must hold at least one Tensor, got none")
         object.__setattr__(self, "outputs", entries)
