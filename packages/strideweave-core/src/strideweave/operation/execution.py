@@ -88,9 +88,17 @@ def execute(
     assert definition is not None
     if definition.composite is not None:
         return _run_composite(carrier, definition.composite, invocation)
-    prepared = _prepare_pattern(record, invocation)
-    outputs = _submit(prepared, record.carrier_class, invocation)
-    return outputs, (record.carrier_class,) * len(invocation.results)
+    rejections: list[str] = []
+    # A plan names its operation, and a name belongs to one definition for good, so the candidates
+    # for the plan are patterns of the invocation's definition.
+    for candidate in record.candidates(invocation.plan):
+        prepared = prepare_candidate(record, candidate, invocation)
+        if type(prepared) is PreparedKernel:
+            outputs = _submit(prepared, record.carrier_class, invocation)
+            return outputs, (record.carrier_class,) * len(invocation.results)
+        assert isinstance(prepared, Unsupported)
+        rejections.append(f"{candidate.pattern.kernel_id}: {prepared.reason}")
+    _refuse(record.carrier_class, invocation, rejections)
 
 
 def prepare_candidate(
@@ -128,18 +136,6 @@ def prepare_candidate(
             f"got {type(prepared).__qualname__}"
         )
     return prepared
-
-
-def _prepare_pattern(record: ClassRecord, invocation: ResolvedInvocation) -> PreparedKernel:
-    rejections: list[str] = []
-    for candidate in record.candidates(invocation.plan):
-        if candidate.pattern.operation is not invocation.call.definition:
-            continue
-        prepared = prepare_candidate(record, candidate, invocation)
-        if isinstance(prepared, PreparedKernel):
-            return prepared
-        rejections.append(f"{candidate.pattern.kernel_id}: {prepared.reason}")
-    _refuse(record.carrier_class, invocation, rejections)
 
 
 def _require_interface(record: ClassRecord, kernel_id: str, prepared: PreparedKernel) -> None:

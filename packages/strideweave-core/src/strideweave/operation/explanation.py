@@ -196,8 +196,6 @@ def _candidates(
         return _single(name, prepared.reason if isinstance(prepared, Unsupported) else None)
     asked: dict[str, str | None] = {}
     for candidate in class_record.candidates(invocation.plan):
-        if candidate.pattern.operation is not invocation.definition:
-            continue
         prepared_kernel = prepare_candidate(class_record, candidate, invocation)
         if not isinstance(prepared_kernel, Unsupported):
             asked[candidate.pattern.kernel_id] = None
