@@ -6,24 +6,45 @@ Run it with ``python benchmarks/dispatch.py``; the exit status tells whether eve
 import json
 import subprocess
 import sys
-from typing import Any, final
+from operator import attrgetter
+from typing import Any, TypeAlias, final
 
 import numpy
 from measuring import Comparison, report
 
-import strideweave as sw
+from strideweave import (
+    CPU,
+    Carrier,
+    CarrierDefinition,
+    DType,
+    KernelExecutionInterface,
+    KernelPattern,
+    KernelProvider,
+    Layout,
+    OperationCapability,
+    StorageProvider,
+    Tensor,
+    Unsupported,
+    add,
+    no_grad,
+    register_carrier_definition,
+)
 from strideweave.carriers.extension import PreparedKernel, ProviderResult
 from strideweave.carriers.operation_policy import resolve_operation_plan
 from strideweave.operation import ResolvedInvocation, operation_definition
 
+Floats: TypeAlias = numpy.ndarray[Any, numpy.dtype[numpy.float32]]
+
 VALUES = [1.0, 2.0, 3.0, 4.0]
+LAYOUT = Layout.parse("4:1")
+FLOAT32 = DType.Float32
 
 
 @final
-class Slab(sw.Carrier):
+class Slab(Carrier):
     """A definition-backed carrier over a NumPy array, written with public names only."""
 
-    cells: numpy.ndarray[Any, numpy.dtype[numpy.float32]]
+    cells: Floats
 
 
 def _allocate(carrier: Slab, slots: int) -> None:
@@ -38,9 +59,9 @@ def _write(carrier: Slab, index: int, value: float) -> None:
     carrier.cells[index] = value
 
 
-STORAGE = sw.StorageProvider[Slab](
-    supports_dtype=lambda carrier, dtype: dtype is sw.DType.Float32,
-    physical_size=lambda carrier: len(carrier.cells),
+STORAGE = StorageProvider[Slab](
+    supports_dtype=lambda carrier, dtype: dtype is FLOAT32,
+    physical_size=attrgetter("cells.size"),
     allocate=_allocate,
     release=_release,
     read=lambda carrier, index: float(carrier.cells[index]),
@@ -49,52 +70,46 @@ STORAGE = sw.StorageProvider[Slab](
 
 
 def _prepare_add(
-    invocation: ResolvedInvocation, interface: sw.KernelExecutionInterface
-) -> PreparedKernel | sw.Unsupported:
-    lhs, rhs = invocation.operands
-    (spec,) = invocation.results
-    assert isinstance(lhs, sw.Tensor) and isinstance(rhs, sw.Tensor)
-    left, right = lhs.carrier, rhs.carrier
-    assert isinstance(left, Slab) and isinstance(right, Slab)
-    if lhs.layout != spec.layout or rhs.layout != spec.layout or lhs.offset or rhs.offset:
-        return sw.Unsupported("operands lie differently from the result")
+    invocation: ResolvedInvocation, interface: KernelExecutionInterface
+) -> PreparedKernel | Unsupported:
+    operands: Any = invocation.operands
+    lhs, rhs = operands
+    layout = invocation.results[0].layout
+    for operand in (lhs, rhs):
+        own = operand.layout
+        if operand.offset or (own is not layout and own != layout):
+            return Unsupported("an operand does not start at slot 0 in the layout of the result")
 
     def submit() -> ProviderResult:
-        carrier = Slab(spec.layout.cosize, dtype=sw.DType.Float32)
-        numpy.add(left.cells, right.cells, carrier.cells)
-        return ProviderResult((sw.Tensor(carrier, 0, spec.layout),))
+        carrier = Slab(layout.cosize, dtype=FLOAT32)
+        numpy.add(lhs.carrier.cells, rhs.carrier.cells, carrier.cells)
+        return ProviderResult((Tensor(carrier, 0, layout),))
 
     return PreparedKernel(interface, submit)
 
 
 def _register() -> None:
-    plan = resolve_operation_plan("add", sw.DType.Float32, sw.DType.Float32)
-    pattern = sw.KernelPattern(
-        operation_definition("add"),
-        (sw.OperationCapability.from_plan(plan),),
-        "slab.add",
-        _prepare_add,
-    )
-    kernels = sw.KernelProvider(sw.KernelExecutionInterface("1"), (pattern,))
-    sw.register_carrier_definition(Slab, sw.CarrierDefinition(STORAGE, kernels))
+    plan = resolve_operation_plan("add", FLOAT32, FLOAT32)
+    capability = OperationCapability.from_plan(plan)
+    pattern = KernelPattern(operation_definition("add"), (capability,), "slab.add", _prepare_add)
+    kernels = KernelProvider(KernelExecutionInterface("1"), (pattern,))
+    register_carrier_definition(Slab, CarrierDefinition(STORAGE, kernels))
 
 
-def _tensor(prototype: sw.Carrier) -> sw.Tensor:
-    return sw.Tensor(prototype.new_like(VALUES), 0, sw.Layout(sw.Shape(4), sw.Stride(1)))
+def _tensor(prototype: Carrier) -> Tensor:
+    return Tensor(prototype.new_like(VALUES), 0, LAYOUT)
+
+
+def _comparison(name: str, prototype: Carrier, target: float) -> Comparison:
+    lhs, rhs = _tensor(prototype), _tensor(prototype)
+    left, right = (numpy.array(VALUES, numpy.float32) for _ in range(2))
+    return Comparison(name, lambda: add(lhs, rhs), lambda: left + right, target)
 
 
 def _comparisons() -> list[Comparison]:
-    array = numpy.array(VALUES, numpy.float32)
-    on_cpu = _tensor(sw.CPU(1)), _tensor(sw.CPU(1))
-    on_slab = _tensor(Slab(1, dtype=sw.DType.Float32)), _tensor(Slab(1, dtype=sw.DType.Float32))
     return [
-        Comparison("add, 4 elements, CPU", lambda: sw.add(*on_cpu), lambda: array + array, 25),
-        Comparison(
-            "add, 4 elements, definition-backed",
-            lambda: sw.add(*on_slab),
-            lambda: array + array,
-            35,
-        ),
+        _comparison("add, 4 elements, CPU", CPU(0), 25),
+        _comparison("add, 4 elements, definition-backed", Slab(0, dtype=FLOAT32), 35),
     ]
 
 
@@ -122,7 +137,7 @@ def main() -> int:
         The exit status.
     """
     _register()
-    with sw.no_grad():
+    with no_grad():
         status = report(_comparisons())
     return status if _import_report() else 1
 
