@@ -64,7 +64,8 @@ def test_a_bound_kernel_runs_the_whole_pipeline() -> None:
     tensor = Tensor(hook_class(bound)([1.0, 2.0]), 0, VECTOR)
     result = sw.neg(tensor)
     assert [result[0], result[1]] == [-1.0, -2.0]
-    assert result.autograd_ctx.inputs() == (tensor,)
+    node = result.autograd_ctx
+    assert node is not None and node.inputs() == (tensor,)
     result.backward(Tensor(tensor.carrier.new_like([1.0, 10.0]), 0, VECTOR))
     assert tensor.grad is not None and tensor.grad.tolist() == [-1.0, -10.0]
 

@@ -186,7 +186,8 @@ def test_an_undeclared_mutation_is_a_conflict(harness: Any) -> None:
 
     def compute(invocation: Any) -> ProviderResult:
         invocation.operands[0].carrier[0] = 9.0
-        return harness.doubled(invocation)
+        result: ProviderResult = harness.doubled(invocation)
+        return result
 
     carrier_class = harness.carrier_class([harness.pattern(operation, compute)])
     with pytest.raises(ProviderContractError, match="mutation"):

@@ -105,5 +105,5 @@ def test_names_at_several_paths_are_one_object() -> None:
         "no_grad",
     ):
         assert getattr(sw, name) is getattr(operation, name)
-    assert sw.carriers.operation_policy.OperationPlan
+    assert sw.carriers.operation_policy.OperationPlan.__qualname__ == "OperationPlan"
     assert sw.carriers.operation_capability.OperationCapability is sw.OperationCapability
