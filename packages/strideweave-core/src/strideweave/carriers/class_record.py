@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast, final
 
+from strideweave._fork import hold_across_fork
 from strideweave._late import LateModule
 from strideweave._record import record
 from strideweave.carriers.capability_set import CapabilitySet
@@ -33,6 +34,7 @@ RECORD_ATTRIBUTE: Final = "_strideweave_class_record"
 
 registry_lock: Final = RLock()
 """Held while a class record is checked and replaced; no foreign code runs under it."""
+hold_across_fork(registry_lock)
 
 
 @record

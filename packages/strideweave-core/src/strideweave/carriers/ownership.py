@@ -5,13 +5,18 @@ Every step is atomic under one lock, which is never held while foreign code runs
 
 import itertools
 from collections.abc import Callable
-from threading import Event, Lock, local
+from threading import Event, RLock, local
 from typing import TYPE_CHECKING, final
+
+from strideweave._fork import hold_across_fork, run_in_child
 
 if TYPE_CHECKING:
     from strideweave.carriers.base import Carrier
 
-_lock = Lock()
+# Reentrant, because the collector may run under it and finalize a composite, which gives up its
+# claims; each step changes one carrier only.
+_lock = RLock()
+hold_across_fork(_lock)
 _tokens = itertools.count(1)
 
 
@@ -54,6 +59,7 @@ class _Release:
 
 # Keyed by id: the running call keeps its carrier alive, and a subclass's __hash__ is never used.
 _releases: dict[int, _Release] = {}
+run_in_child(_releases.clear)
 
 
 def claim(carrier: "Carrier") -> int:
@@ -157,7 +163,7 @@ def release(carrier: "Carrier", relinquish_storage: Callable[[], None]) -> None:
         carrier._released = True
     finally:
         with _lock:
-            del _releases[id(carrier)]
+            _releases.pop(id(carrier), None)
         transition.finished.set()
 
 

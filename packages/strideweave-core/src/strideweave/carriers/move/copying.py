@@ -1,6 +1,7 @@
 """Copying the values of a Tensor into a carrier: the whole span at once, else slot by slot."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import strideweave.host as host
@@ -44,7 +45,9 @@ def _read_span(tensor: Tensor) -> "host.Image | None":
 
 def _read_slots(tensor: Tensor) -> dict[int, Any]:
     carrier, offset, dtype = tensor._carrier, tensor._offset, tensor._dtype
-    return {slot: normalize(dtype, carrier[offset + slot]) for slot in _addressed(tensor._layout)}
+    storage = carrier._class_record.storage
+    read = carrier.__getitem__ if storage is None else partial(storage.read, carrier)
+    return {slot: normalize(dtype, read(offset + slot)) for slot in _addressed(tensor._layout)}
 
 
 def _write_span(tensor: Tensor, destination: Carrier, values: Values) -> bool:

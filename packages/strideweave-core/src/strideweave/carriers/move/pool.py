@@ -7,11 +7,12 @@ knows nothing of its parent's requests, and has threads of its own.
 """
 
 import atexit
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Final, TypeAlias, final
+
+from strideweave._fork import run_in_child
 
 Task: TypeAlias = Callable[[], object]
 
@@ -136,5 +137,4 @@ def _start_afresh() -> None:
 
 
 atexit.register(lambda: _pool.drain())
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_afresh)
+run_in_child(_start_afresh)

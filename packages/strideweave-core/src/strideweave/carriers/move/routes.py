@@ -130,6 +130,6 @@ def _refusal(source: ClassRecord, destination: ClassRecord) -> str | None:
     if source.definition is not None:
         remedy = f"declare a TransferRoute for it, or {remedy}"
     return (
-        f"no permitted route for the pair {pair_name(*pair)}: {names} permits no elementwise "
-        f"copy; {remedy}"
+        f"no permitted route for the pair {pair_name(*pair)}: elementwise copies are not "
+        f"permitted by {names}; {remedy}"
     )

@@ -133,19 +133,17 @@ class MoveWork:
         Returns:
             The Tensor over the destination, which nobody has seen before.
         """
+        # The traceback of a failure keeps these frames alive: only self names the carriers here.
         if self._completion is not None:
-            self._await_completion(self._completion)
-        tensor, destination = self._tensor, self._destination
-        output = tensor_over(destination, 0, tensor._layout, tensor._dtype)
+            self._await_completion()
         with self._claims:
-            if self.is_copied:
-                self._copy_into(output)
+            output = self._filled_output()
             self._count_step()
             self._check_unchanged()
             if self._records:
                 output._autograd_ctx = self._operation
             if not self._keeps_source:
-                tensor._carrier.release()
+                self._tensor._carrier.release()
         self._claims.relinquish()
         return output
 
@@ -169,10 +167,15 @@ class MoveWork:
                 self._claims.relinquish()
         except Exception as failure:
             failure.add_note(f"this followed another failure of the move: {error!r}")
-            return failure
+            error = failure
+        # The failure's traceback holds this object: whoever keeps it must not keep the carriers.
+        del self._claims, self._completion, self._destination, self._operation
+        del self._source_token, self._tensor, self._transfer
         return error
 
-    def _await_completion(self, completion: ProviderCompletion[Any]) -> None:
+    def _await_completion(self) -> None:
+        completion = self._completion
+        assert completion is not None
         result = self._call(completion.wait, "ProviderCompletion.wait")
         source = f"the completion of the route {self._route_id} of the pair {self._route.pair}"
         if result is not None:
@@ -180,15 +183,20 @@ class MoveWork:
         if completion.done is not True:
             raise TypeError(f"{source}: done must be True after wait() returned")
 
-    def _copy_into(self, output: Tensor) -> None:
-        operation = self._operation
+    def _filled_output(self) -> Tensor:
+        """Give the result, into which the operation copies unless a provider transferred."""
+        tensor, operation = self._tensor, self._operation
+        output = tensor_over(self._destination, 0, tensor._layout, tensor._dtype)
+        if not self.is_copied:
+            return output
         copy: Callable[..., object] = operation._copy
-        answer = copy(self._tensor, self._destination, output, self._tensor._layout.cosize)
+        answer = copy(tensor, self._destination, output, tensor._layout.cosize)
         if answer is not None:
             raise TypeError(
                 f"{type(operation).__qualname__}._copy must return None, got {answer!r} "
                 f"({type(answer).__qualname__})"
             )
+        return output
 
     def _count_step(self) -> None:
         """Advance the destination's version once for new values in slots that it already had."""
