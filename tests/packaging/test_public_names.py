@@ -40,7 +40,7 @@ EXPORTS = {
     "strideweave": " ".join(
         (LAYOUT, DTYPES, CAPABILITY_TYPES, AUTHORING, FUNCTIONS, GRAD_MODE, OPERATIONS, PROFILING)
     )
-    + " Carrier Module Parameter Tensor from_numpy grad",
+    + " Carrier Module Parameter Tensor from_dlpack from_numpy grad",
     "strideweave.autograd": "grad",
     "strideweave.carriers": DTYPES
     + CAPABILITY_TYPES

@@ -186,6 +186,7 @@ from strideweave.tensor import (
     Tensor,
 )
 from strideweave.tensor.interchange import (
+    from_dlpack,
     from_numpy,
 )
 
@@ -279,6 +280,7 @@ __all__ = [
     "explain_move",
     "flip",
     "floor",
+    "from_dlpack",
     "from_numpy",
     "gather",
     "ge",

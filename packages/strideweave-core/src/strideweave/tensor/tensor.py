@@ -1,5 +1,6 @@
 """The Tensor: one carrier, a physical offset and a placement layout."""
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import strideweave.functional as functional
     import strideweave.tensor.bulk as bulk
     import strideweave.tensor.constants as constants
+    import strideweave.tensor.dlpack_export as dlpack_export
     import strideweave.tensor.interchange as interchange
     from strideweave.operation.operation import Operation
 else:
@@ -28,6 +30,7 @@ else:
     functional = LateModule("strideweave.functional")
     bulk = LateModule("strideweave.tensor.bulk")
     constants = LateModule("strideweave.tensor.constants")
+    dlpack_export = LateModule("strideweave.tensor.dlpack_export")
     interchange = LateModule("strideweave.tensor.interchange")
 
 Number: TypeAlias = Real | float
@@ -305,6 +308,20 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return interchange.numpy_array(self, dtype, copy)
+
+    def __dlpack__(
+        self,
+        stream: object = None,
+        *,
+        max_version: Sequence[int] | None = None,
+        dl_device: Sequence[int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:  # a PyCapsule
+        # Host memory is always ready, so there is no stream to wait for.
+        return dlpack_export.capsule(self, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack_export.device(self)
 
     __array_ufunc__ = None  # NumPy operators leave the decision to the Tensor's own
 
