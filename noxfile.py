@@ -5,6 +5,8 @@ those below it. Another Python: ``nox --force-python 3.13``, with that interpret
 """
 
 import atexit
+import os
+import platform
 import shutil
 import time
 from pathlib import Path
@@ -98,10 +100,19 @@ for _layer in LAYERS:
     add_layer(_layer)
 
 
+def install_torch(session: nox.Session) -> None:
+    """Install PyTorch and make its absence a failure."""
+    folders = os.environ.get("PIP_FIND_LINKS", "").split()  # uv does not read the settings of pip
+    session.install("torch==2.13.0", *(f"--find-links={folder}" for folder in folders))
+    session.env["STRIDEWEAVE_REQUIRE_TORCH"] = "1"
+
+
 @nox.session(requires=["wheels"])
 def integration(session: nox.Session) -> None:
-    """Run the tests that need all layers together."""
+    """Run the tests that need all layers together, on Python 3.11 with PyTorch as a peer."""
     install_wheels(session, list(LAYERS), *TEST_TOOLS, "scikit-learn>=1.3")
+    if str(session.python or platform.python_version()).startswith("3.11"):
+        install_torch(session)
     run_pytest(session, "-n2", "tests/integration")
 
 
