@@ -46,16 +46,14 @@ def initialize(
     carrier._storage_mutable = True  # the provider sees a mutable carrier until construction ends
     carrier._released = False
     try:
-        if not storage.supports(carrier, dtype):
-            raise TypeError(
-                f"{type(carrier).__qualname__} does not support storage dtype {dtype!r}"
-            )
-        answer = storage.allocate(carrier, slots)
+        answer = storage.establish(carrier, slots, dtype)
     except BaseException:
         carrier._released = True
         raise
     try:
-        storage.check_allocation(carrier, slots, answer)
+        size = storage.size(carrier) if answer is None else None
+        if size != slots:
+            storage.refuse_allocation(slots, answer, size)
     except BaseException as error:
         abandon(carrier, error)
         raise

@@ -82,16 +82,44 @@ class StorageCalls:
             self.note(error, "allocate")
             raise
 
+    def establish(self, carrier: "Carrier", slots: int, dtype: "DType") -> object:
+        """Let the provider establish the storage of a new instance, if it stores the dtype.
+
+        Returns:
+            What ``allocate`` answered.
+        """
+        try:
+            supported = self._supports_dtype(carrier, dtype)
+        except Exception as error:
+            self.note(error, "supports_dtype")
+            raise
+        if supported is not True:
+            if supported is not False:
+                self._refuse_return("supports_dtype", "a bool", supported)
+            raise TypeError(
+                f"{self.carrier_class.__qualname__} does not support storage dtype {dtype!r}"
+            )
+        allocate: Callable[..., object] = self._allocate
+        try:
+            return allocate(carrier, slots)
+        except Exception as error:
+            self.note(error, "allocate")
+            raise
+
     def check_allocation(self, carrier: "Carrier", slots: int, answer: object) -> None:
         """Refuse an allocation that answered something, or has another extent than asked for."""
+        size = self.size(carrier) if answer is None else None
+        if size != slots:
+            self.refuse_allocation(slots, answer, size)
+
+    def refuse_allocation(self, slots: int, answer: object, size: int | None) -> NoReturn:
+        """Report what is wrong with an allocation; the size is None where none was asked for."""
         if answer is not None:
             self._refuse_return("allocate", "None", answer)
-        size = self.size(carrier)
-        if size != slots:
-            raise ValueError(
-                f"StorageProvider.physical_size of {self.carrier_class.__qualname__} must return "
-                f"the {slots} slots that allocate was asked for, got {size}"
-            )
+        raise ValueError(
+            f"StorageProvider.physical_size of {self.carrier_class.__qualname__} must return "
+            f"the {slots} slots that allocate was asked for, got {size}"
+        )
 
     def release(self, carrier: "Carrier") -> None:
         """Let the provider relinquish the storage."""
