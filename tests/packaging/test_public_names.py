@@ -25,9 +25,9 @@ PROFILING = "Profiler ProfilerAggregate ProfilerEvent profile"
 GRAD_MODE = "is_grad_enabled no_grad set_grad_enabled"
 FUNCTIONS = """
     SortResult TopKResult abs add argmax argmin as_strided broadcast_in_dim broadcast_to cast ceil
-    clamp concat cos cumsum div elementwise_mul elu eq erf exp exp2 flip floor gather ge gelu gt le
-    leaky_relu log log2 log_softmax logical_and logical_not logical_or logical_xor logsumexp lt
-    matmul maximum mean minimum mul ne neg pad permute pow rearrange recip reduce_max reduce_min
+    clamp concat cos cumsum div einsum elementwise_mul elu eq erf exp exp2 flip floor gather ge gelu
+    gt le leaky_relu log log2 log_softmax logical_and logical_not logical_or logical_xor logsumexp
+    lt matmul maximum mean minimum mul ne neg pad permute pow rearrange recip reduce_max reduce_min
     reduce_prod reduce_sum relu rem reshape round rsqrt scatter scatter_add select sigmoid sign silu
     sin softmax softplus sort sqrt squeeze stack sub tanh topk unsqueeze
 """
@@ -53,6 +53,8 @@ EXPORTS = {
         PreparedComposite PreparedKernel PreparedTransfer ProviderCompletion ProviderResult
         TransferProvider TransferRequest reference_pattern
     """,
+    "strideweave.carriers.evictable": "Evictable",
+    "strideweave.carriers.file_backed": "FileBacked",
     "strideweave.carriers.generic": "Generic",
     "strideweave.carriers.operation_capability": CAPABILITY_TYPES
     + """
@@ -68,7 +70,7 @@ EXPORTS = {
     """,
     "strideweave.carriers.tiled_evictable": "ResidencyPlan TileSelection TileSet",
     "strideweave.einops": """
-        EinsumSpec LayoutReference RearrangeSpec ReduceSpec Token TokenKind lex parse_einsum
+        EinsumSpec LayoutReference RearrangeSpec ReduceSpec Token TokenKind einsum lex parse_einsum
         parse_layout_ref parse_rearrange parse_reduce rearrange reduce
     """,
     "strideweave.friendly": """
@@ -86,7 +88,11 @@ EXPORTS = {
     "strideweave.tensor": "Tensor",
     "strideweave.testing": "ArrayCarrier",
 }
-OTHER_LAYERS = ["CPU", "Generic", "ResidencyPlan", "TileSelection", "TileSet"]
+MOVE_OPERATIONS = ["CpuToFileBackedMoveOperation", "FileBackedToCpuMoveOperation"]
+OTHER_LAYERS = [
+    *("CPU", "Evictable", "FileBacked", "Generic", "ResidencyPlan", "TileSelection", "TileSet"),
+    *MOVE_OPERATIONS,
+]
 
 
 @pytest.mark.rule("L-1", "T-1", "D-1", "O-1", "F-1", "R-1", "R-2")
@@ -125,6 +131,14 @@ def test_a_name_is_one_object_wherever_it_is_public() -> None:
         if getattr(importlib.import_module(path), name) is not facade[name]
     ]
     assert differing == [("strideweave.friendly", "mean")]  # of all elements, N-55
+
+
+@pytest.mark.rule("M-1", "C-1")
+@pytest.mark.parametrize("path", ["strideweave.operation", "strideweave.carriers.move"])
+def test_move_operations_of_other_layers_are_reached_by_three_paths(path: str) -> None:
+    module = importlib.import_module(path)
+    for name in MOVE_OPERATIONS:
+        assert getattr(module, name) is getattr(strideweave, name) and name in dir(module)
 
 
 @pytest.mark.rule("O-1")

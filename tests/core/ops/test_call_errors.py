@@ -84,11 +84,12 @@ def test_operators_are_the_functions(f: Make, values: Any) -> None:
 @pytest.mark.rule("F-1")
 def test_public_names() -> None:
     names = (
-        "neg abs sign recip sqrt rsqrt exp exp2 log log2 sin cos erf floor ceil round relu sigmoid "
-        "tanh gelu silu softplus elu leaky_relu add sub mul elementwise_mul div pow maximum "
-        "minimum rem eq ne lt le gt ge logical_not logical_and logical_or logical_xor select clamp "
-        "cast reduce_sum reduce_prod reduce_max reduce_min argmax argmin cumsum matmul gather "
-        "scatter scatter_add flip concat stack pad sort topk mean logsumexp softmax log_softmax"
+        "neg abs sign recip sqrt rsqrt exp exp2 log log2 sin cos erf floor ceil round relu "
+        "sigmoid tanh gelu silu softplus elu leaky_relu add sub mul elementwise_mul div pow "
+        "maximum minimum rem eq ne lt le gt ge logical_not logical_and logical_or logical_xor "
+        "select clamp cast reduce_sum reduce_prod reduce_max reduce_min argmax argmin cumsum "
+        "matmul einsum gather scatter scatter_add flip concat stack pad sort topk mean logsumexp "
+        "softmax log_softmax"
     ).split()
     for name in names:
         assert getattr(sw, name) is getattr(sw.functional, name)

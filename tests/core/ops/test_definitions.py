@@ -12,7 +12,7 @@ from strideweave.operation import ResolvedInvocation, operation_definition, oper
 
 Make = Callable[..., Any]
 
-LATER = {"conv_general", "_batched_matmul"}
+LATER = {"conv_general"}
 DEFINED = [spec.name for spec in registered_operations() if spec.name not in LATER]
 PAIRS = "add sub elementwise_mul div maximum minimum rem".split()
 PREDICATES = "eq ne lt le logical_and logical_or logical_xor".split()
@@ -31,6 +31,7 @@ SCHEMAS = {  # operand names; * differentiable, (W) weak scalar, (S) structural
     "pow": "base* exponent* | tensor* exponent(W) | base(W) exponent*",
     "cumsum": "tensor* dimension(S)",
     "matmul": "lhs* rhs*",
+    "_batched_matmul": "lhs* rhs*",
     "gather": "tensor* indices axis(S)",
     "scatter": "base* indices updates* axis(S)",
     "scatter_add": "base* indices updates* axis(S)",
@@ -78,7 +79,8 @@ def test_schemas(name: str) -> None:
 
 SAVED = {
     **dict.fromkeys(["add", "sub", "neg", "sign", "floor", "ceil", "round", "cumsum"], ()),
-    **dict.fromkeys(["elementwise_mul", "div", "maximum", "minimum", "rem", "matmul"], (0, 1)),
+    **dict.fromkeys(["elementwise_mul", "div", "maximum", "minimum", "rem"], (0, 1)),
+    **dict.fromkeys(["matmul", "_batched_matmul"], (0, 1)),
     **dict.fromkeys(["exp", "relu", "abs", "tanh", "reduce_prod", "reduce_max"], (0,)),
     **dict.fromkeys(["reduce_sum", "argmax", "lt", "logical_not", "flip", "concat", "pad"], ()),
     **dict.fromkeys(["_sort_values", "_topk_values"], (0,)),
@@ -121,6 +123,10 @@ def resolved(workshop: Any) -> Callable[..., ResolvedInvocation]:
     return resolve
 
 
+RANKS = {
+    **dict.fromkeys(["gather", "scatter", "scatter_add"], (1,)),
+    "_batched_matmul": (1, 1, 1),
+}
 STRUCTURAL: dict[str, tuple[Any, ...]] = {  # where it is not one zero
     "pad": (((0, 0), (0, 0)), 0),
     **dict.fromkeys(["_sort_values", "_sort_indices"], (0, False)),
@@ -135,7 +141,7 @@ def operands_for(name: str, f: Make, i: Make, b: Make) -> list[Any]:
     operands = []
     for entry in plan.operands:
         make, zero = makers[entry.dtype or sw.DType.Float32]
-        shape = (1,) if name in {"gather", "scatter", "scatter_add"} else (1, 1)
+        shape = RANKS.get(name, (1, 1))
         operands.append(make([zero], *shape))
     structural = operation_definition(name).schema.operands[-1].kind is sw.OperandKind.STRUCTURAL
     return [*operands, *STRUCTURAL.get(name, (0,))] if structural else operands
@@ -163,6 +169,9 @@ TOLERANT = {
 }
 
 
+SUMS = {"reduce_sum", "matmul", "_batched_matmul"}
+
+
 @pytest.mark.rule("O-69", "F-12", "O-62", "O-63", "F-3")
 @pytest.mark.parametrize("name", DEFINED)
 def test_results(
@@ -172,7 +181,7 @@ def test_results(
     (result,) = invocation.results
     assert result.dtype is invocation.plan.output and result.alias_of is None
     assert invocation.mutated_operands == () and invocation.kernel_id == name
-    sums = name in {"reduce_sum", "matmul"} and invocation.plan.output is sw.DType.Float32
+    sums = name in SUMS and invocation.plan.output is sw.DType.Float32
     expected = (1e-6, 1e-5) if name in TOLERANT or sums else (0.0, 0.0)
     assert (result.atol, result.rtol) == expected
 

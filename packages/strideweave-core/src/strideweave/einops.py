@@ -5,7 +5,7 @@ from strideweave.commands.lexer import Token, TokenKind, lex
 from strideweave.commands.rearrange import RearrangeSpec, parse_rearrange
 from strideweave.commands.reduce import ReduceSpec, parse_reduce
 from strideweave.commands.references import LayoutReference, parse_layout_ref
-from strideweave.functional import rearrange
+from strideweave.functional import einsum, rearrange
 from strideweave.functional import reduce_sum as reduce
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "ReduceSpec",
     "Token",
     "TokenKind",
+    "einsum",
     "lex",
     "parse_einsum",
     "parse_layout_ref",

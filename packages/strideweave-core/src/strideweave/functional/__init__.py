@@ -34,7 +34,7 @@ from strideweave.functional.comparison import (
     ne,
 )
 from strideweave.functional.composites import log_softmax, logsumexp, mean, softmax
-from strideweave.functional.contraction import matmul
+from strideweave.functional.contraction import einsum, matmul
 from strideweave.functional.indexing import flip, gather, scatter, scatter_add
 from strideweave.functional.joining import concat, pad, stack
 from strideweave.functional.ordering import SortResult, TopKResult, sort, topk
@@ -79,6 +79,7 @@ __all__ = [
     "cos",
     "cumsum",
     "div",
+    "einsum",
     "elementwise_mul",
     "elu",
     "eq",

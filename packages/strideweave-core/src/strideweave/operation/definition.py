@@ -28,11 +28,31 @@ Roles: TypeAlias = Callable[[tuple[Any, ...]], None]
 Parameters: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
 
 
+class ResultView(Protocol):
+    """A metadata-only view of the one result of a call, made inside the node of the call.
+
+    ``restore`` undoes ``publish`` for any layout in the published shape.
+    """
+
+    def publish(self, layout: Layout) -> Layout:
+        """Give the layout through which the caller reads the operation's result."""
+        ...
+
+    def restore(self, layout: Layout) -> Layout:
+        """Give the layout through which the operation reads what the caller shaped."""
+        ...
+
+
 class Alignment(Protocol):
     """Metadata-only views that bring the Tensor operands of a call into the operation's form.
 
     An alignment is hashable by value, or one object per meaning: resolutions are cached by it.
     """
+
+    @property
+    def result_view(self) -> ResultView | None:
+        """How the caller sees the result; as the operation gives it when None."""
+        ...
 
     def align(self, layouts: tuple[Layout, ...]) -> tuple[Layout, ...]:
         """Give the layout through which each Tensor operand is read.

@@ -53,6 +53,6 @@ def evaluate(
         (output,) = as_outputs(
             definition.reference(invocation), f"the reference of {definition.name}"
         )
-        return output
+        return resolution.publish(output)
     finally:
         grad_mode.enabled = enabled

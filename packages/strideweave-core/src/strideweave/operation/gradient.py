@@ -63,6 +63,9 @@ def gradients_of_inputs(
     enabled, operations = grad_mode.enabled, recording.operations
     grad_mode.enabled, recording.operations = False, None
     try:
+        if resolution.published_layout is not None:
+            results = (resolution.restore(results[0]),)
+            cotangents = (resolution.restore(cast(Tensor, cotangents[0])),)
         answers = definition.vjp(vjp_context(invocation, results, saved), cotangents)
         entries = _checked_answers(definition, resolution, invocation, answers)
         return _spread(resolution, invocation, entries)

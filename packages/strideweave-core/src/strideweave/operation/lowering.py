@@ -1,4 +1,4 @@
-"""Recorded views of operands, for an Operation that a definition-free carrier wrote itself."""
+"""Recorded views around an Operation that a definition-free carrier wrote itself."""
 
 from typing import TYPE_CHECKING, Any, cast, final
 
@@ -10,12 +10,12 @@ from strideweave.operation.schema import OperandKind, OperationSchema
 from strideweave.tensor.tensor import Tensor, tensor_over
 
 if TYPE_CHECKING:
-    from strideweave.operation.definition import Alignment
+    from strideweave.operation.definition import Alignment, ResultView
 
 
 @final
 class _LoweredView(Operation):
-    """The view of one operand through an alignment."""
+    """The view of one operand or result through an alignment."""
 
     def __init__(self, layout: Layout, ordinals: Layout) -> None:
         self._operation_name = "rearrange"
@@ -49,3 +49,11 @@ def lowered(
         if layout != source._layout:
             operands[position] = _LoweredView(layout, ordinal).forward(source)
     return tuple(operands)
+
+
+def published(result: Tensor, view: "ResultView") -> Tensor:
+    """View a result as the caller sees it, recorded like the operation."""
+    layout = result._layout
+    ordinals = view.publish(canonical_layout(layout.shape))
+    viewed: Tensor = _LoweredView(view.publish(layout), ordinals).forward(result)
+    return viewed

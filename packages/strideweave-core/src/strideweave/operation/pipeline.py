@@ -16,7 +16,7 @@ from strideweave.operation.execution import Kernel, Outputs, execute
 from strideweave.operation.grad_mode import mode as grad_mode
 from strideweave.operation.gradient import SavedOutputs, gradients_of_inputs
 from strideweave.operation.invocation import ResolvedInvocation
-from strideweave.operation.lowering import lowered
+from strideweave.operation.lowering import lowered, published
 from strideweave.operation.operation import Operation
 from strideweave.operation.policy import OperationExecutionOptions
 from strideweave.operation.publication import (
@@ -97,6 +97,8 @@ class BoundOperation(Operation):
             interval.close()
         if resolution.mutated_operands:
             publish_mutations(invocation, states)
+        if resolution.published_layout is not None:
+            outputs = (resolution.publish(outputs[0]),)
         if records:
             self._record(resolution, invocation, tensors, versions, outputs)
         return outputs[0] if len(outputs) == 1 else outputs
@@ -355,6 +357,10 @@ def _run_own(
         operands = lowered(schema, operands, alignment)
     accumulator = options.get("accumulator_dtype")
     if accumulator is None:
-        return operation.forward(*operands)
-    own_options = OperationExecutionOptions(definition.name, cast(SimpleDType, accumulator))
-    return operation.forward(*operands, options=own_options)
+        result = operation.forward(*operands)
+    else:
+        own_options = OperationExecutionOptions(definition.name, cast(SimpleDType, accumulator))
+        result = operation.forward(*operands, options=own_options)
+    if alignment is None or alignment.result_view is None:
+        return result
+    return published(result, alignment.result_view)

@@ -40,6 +40,7 @@ class Resolution:
         "layouts",
         "mutated_operands",
         "plan",
+        "published_layout",
         "records_alias",
         "records_graph",
         "results",
@@ -63,6 +64,11 @@ class Resolution:
         # All fields of the invocation but the call, in their order.
         self.invocation_fields = tuple(invocation)[1:]
         self.alignment = alignment
+        view = None if alignment is None else alignment.result_view
+        # None where the caller gets the result as it is.
+        self.published_layout: Layout | None = (
+            None if view is None else view.publish(self.results[0].layout)
+        )
         self.tensor_positions = tuple(
             position
             for position, spec in enumerate(schema.operands)
@@ -95,6 +101,20 @@ class Resolution:
             spec.alias_of is not None for spec in node_results
         )
         self._ordinal_layouts: tuple[Layout, ...] | None = None
+
+    def publish(self, output: Tensor) -> Tensor:
+        """View the one result as the caller sees it."""
+        if self.published_layout is None:
+            return output
+        return tensor_over(output._carrier, output._offset, self.published_layout, output._dtype)
+
+    def restore(self, tensor: Tensor) -> Tensor:
+        """View a Tensor that is shaped like the published result in the operation's own shape."""
+        view = None if self.alignment is None else self.alignment.result_view
+        if view is None:
+            return tensor
+        layout = view.restore(tensor._layout)
+        return tensor_over(tensor._carrier, tensor._offset, layout, tensor._dtype)
 
     def ordinal_layouts(self) -> tuple[Layout, ...] | None:
         """Give, per Tensor operand, the map from aligned coordinates to source ordinals.

@@ -5,7 +5,7 @@ into the two modes (kept, reduced) that reductions consume. Nothing is dispatche
 """
 
 from functools import lru_cache
-from typing import final
+from typing import ClassVar, final
 
 from strideweave._record import record
 from strideweave.commands.reduce import parse_reduce
@@ -45,6 +45,7 @@ class PointwiseAlignment:
     names: tuple[str, ...]
     partial_names: tuple[str, ...] = ("lhs", "rhs")
 
+    result_view: ClassVar[None] = None
     # Hashed per call: definitions share one object per meaning.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -112,6 +113,7 @@ class ReduceAlignment:
     output: Tree
     selection: Tree
 
+    result_view: ClassVar[None] = None
     # Hashed per call: both makers below give one object per meaning.
     __eq__ = object.__eq__
     __hash__ = object.__hash__

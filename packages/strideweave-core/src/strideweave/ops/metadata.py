@@ -85,12 +85,13 @@ def _one_slot(like: Tensor, value: float) -> Any:
 
 @lru_cache(maxsize=1024)
 def swapped_layout(layout: Layout) -> Layout:
-    """Exchange the two top-level modes of a layout."""
-    return Layout.permute(layout, 1, 0)
+    """Exchange the last two top-level modes of a layout."""
+    *others, outer, inner = range(len(layout))
+    return Layout.permute(layout, *others, inner, outer)
 
 
 def swapped(tensor: Tensor) -> Tensor:
-    """Exchange the two top-level modes of a Tensor."""
+    """Exchange the last two top-level modes of a Tensor."""
     return viewed(tensor, swapped_layout(tensor.layout))
 
 

@@ -31,6 +31,7 @@ _SMOOTH = (
 _SMOOTH_INTEGERS = (2, 3, 1, 4)
 
 _SMALL_RESULTS = frozenset({"add", "sub", "mul", "elementwise_mul", "pow", "reduce_sum"})
+_PRODUCTS = frozenset({"matmul", "_batched_matmul"})
 _POSITIVE_ONLY = frozenset({"log", "log2", "sqrt", "rsqrt", "pow", "rem", "clamp"})
 
 
@@ -47,10 +48,10 @@ def _special(plan: OperationPlan, position: int) -> Sequence[Value]:
     if dtype is DType.Bool:
         return _TRUTHS
     if dtype is DType.Int32:
-        if name == "matmul":
+        if name in _PRODUCTS:
             return _FACTORS
         return _SMALL_INTEGERS if name in _SMALL_RESULTS else _EXTREME_INTEGERS
-    if name in {"matmul", "reduce_sum"}:
+    if name == "reduce_sum" or name in _PRODUCTS:
         return _MODERATE_FLOATS  # sums in free order agree only while they stay finite
     return _CASTABLE_FLOATS if name == "_cast_int32" else _SPECIAL_FLOATS
 

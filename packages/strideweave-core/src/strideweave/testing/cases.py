@@ -26,7 +26,7 @@ from strideweave.testing.case_values import (
     smooth_values,
     special_values,
 )
-from strideweave.testing.contraction_cases import matmul_cases
+from strideweave.testing.contraction_cases import batched_matmul_cases, matmul_cases
 from strideweave.testing.gradient_check import gradient_disagreement
 from strideweave.testing.mode_cases import (
     FLAT,
@@ -83,9 +83,10 @@ _STRUCTURAL: Mapping[str, Callable[[OperationPlan, Choose], Iterator[OperationCa
     **dict.fromkeys(("_sort_values", "_sort_indices"), sort_cases),
     **dict.fromkeys(("_topk_values", "_topk_indices"), topk_cases),
     "matmul": matmul_cases,
+    "_batched_matmul": batched_matmul_cases,
 }
 """How the cases of an operation are made; those of all others are pointwise."""
-_LATER = frozenset({"conv_general", "_batched_matmul"})
+_LATER = frozenset({"conv_general"})
 
 
 def operation_cases() -> list[OperationCase]:

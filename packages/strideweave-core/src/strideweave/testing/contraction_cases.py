@@ -1,6 +1,6 @@
 """Cases of contractions of two operands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from strideweave.dtype import DType
 from strideweave.layout.shape import Shape
@@ -10,9 +10,32 @@ from strideweave.testing.operation_case import OperationCase, operand, placement
 
 
 def matmul_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
-    """Products of matrices, flat and with nested modes."""
-    pairs = ((Shape(3, 4), Shape(5, 4)), (Shape((2, 3), (2, 2)), Shape(2, 4)))
-    for lhs, rhs in pairs:
+    """Products of matrices, flat and with nested modes, and by description."""
+    commands = (
+        (Shape(3, 4), Shape(5, 4), None),
+        (Shape((2, 3), (2, 2)), Shape(2, 4), None),
+        (Shape(4, (2, 3)), Shape(3, 2, 4), "a (b c), c d a -> (d b) 1"),
+    )
+    yield from _cases(plan, choose, commands)
+
+
+def batched_matmul_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
+    """Batches of products, flat and with nested modes, and by description."""
+    commands = (
+        (Shape(2, 3, 4), Shape(2, 2, 4), None),
+        (Shape((5, 2), 1, (2, 2)), Shape(10, 2, 4), None),
+        (Shape(2, 3, 4), Shape(4, 2, 2), "b i k, k j b -> i 1 (b j)"),
+        (Shape(2, (3, 2)), Shape(6, 2), "a b, b a -> b a"),
+    )
+    yield from _cases(plan, choose, commands)
+
+
+def _cases(
+    plan: OperationPlan, choose: Choose, commands: Iterable[tuple[Shape, Shape, str | None]]
+) -> Iterator[OperationCase]:
+    for lhs, rhs, description in commands:
+        if description is not None and options_of(plan):
+            continue  # a description takes the default accumulator
         for family in placements(lhs):
             operands = tuple(
                 operand(
@@ -25,9 +48,10 @@ def matmul_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]
                 )
             )
             yield OperationCase(
-                f"{plan_name(plan)} {family} {lhs} {rhs}",
+                f"{plan_name(plan)} {family} {lhs} {rhs} {description or ''}",
                 plan.operation,
                 operands,
                 options_of(plan),
-                agreement="exact" if plan.output is DType.Int32 else "sum",
+                description,
+                "exact" if plan.output is DType.Int32 else "sum",
             )

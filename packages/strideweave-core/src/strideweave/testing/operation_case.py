@@ -12,9 +12,10 @@ from strideweave.dtype import DType, SimpleDType
 from strideweave.layout.enumeration import slots
 from strideweave.layout.layout import Layout
 from strideweave.layout.shape import Shape
-from strideweave.operation.definition import operation_definition
+from strideweave.operation.definition import Alignment, operation_definition
 from strideweave.operation.pipeline import invoke
 from strideweave.ops.alignment import reduce_alignment
+from strideweave.ops.contraction_alignment import einsum_alignment
 from strideweave.ops.metadata import layout_of
 from strideweave.tensor.access import logical_values
 from strideweave.tensor.tensor import Tensor
@@ -62,7 +63,8 @@ class OperationCase:
         operation: Catalogue name.
         operands: OperandCases, Python numbers and structural values, in schema order.
         options: Options by name.
-        description: Reduce command, or None.
+        description: Command that the operands are lowered by, or None: of a reduction, or of a
+            contraction for products.
         agreement: ``"exact"`` for equal bits, ``"library"`` for functions and ``"sum"`` for sums in
             free order, within the tolerances of the catalogue.
     """
@@ -87,10 +89,16 @@ class OperationCase:
 
 def call_case(case: OperationCase, operands: tuple[Any, ...]) -> Tensor:
     """Call the case's operation on operands that ``build`` made."""
-    alignment = None if case.description is None else reduce_alignment(case.description)
     definition = operation_definition(case.operation)
-    result: Tensor = invoke(definition, operands, case.options, alignment)
+    result: Tensor = invoke(definition, operands, case.options, _alignment(case))
     return result
+
+
+def _alignment(case: OperationCase) -> Alignment | None:
+    if case.description is None:
+        return None
+    lower = einsum_alignment if len(case.operands) > 1 else reduce_alignment
+    return lower(case.description)
 
 
 def run_case(case: OperationCase, make_carrier: MakeCarrier) -> Tensor:
@@ -150,12 +158,12 @@ def placements(shape: Shape) -> dict[str, tuple[Layout, int]]:
 
 
 def absolute(case: OperationCase) -> OperationCase:
-    """The same case over the magnitudes of all Float32 values: bounds the terms of a sum."""
+    """The same case over the magnitudes of all numbers: bounds the terms of a sum."""
     return replace(
         case,
         operands=tuple(
             replace(given, storage=tuple(abs(value) for value in given.storage))
-            if isinstance(given, OperandCase) and given.dtype is DType.Float32
+            if isinstance(given, OperandCase) and given.dtype is not DType.Bool
             else given
             for given in case.operands
         ),

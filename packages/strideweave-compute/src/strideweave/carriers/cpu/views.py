@@ -28,11 +28,13 @@ class Axes:
         extents: Extent of every axis.
         strides: Slot stride of every axis.
         by_mode: Number of axes that each top-level mode contributes.
+        sizes: Number of coordinates of each top-level mode.
     """
 
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     by_mode: tuple[int, ...]
+    sizes: tuple[int, ...]
 
 
 @lru_cache(maxsize=4096)
@@ -48,7 +50,7 @@ def axes(layout: Layout) -> Axes:
     # NumPy turns arrays without axes into scalars, so a single value gets one axis.
     extents = tuple(extent for extent, _ in leaves) or (1,)
     strides = tuple(stride for _, stride in leaves) or (0,)
-    return Axes(extents, strides, by_mode)
+    return Axes(extents, strides, by_mode, tuple(mode.size for mode in layout))
 
 
 def array_over(buffer: Array, offset: int, layout: Layout) -> Array:
@@ -98,9 +100,8 @@ def slices(invocation: ResolvedInvocation, position: int, axis: int) -> Array:
         position: Position of the operand.
         axis: The top-level mode; those after it make the first axis, those before it the last.
     """
-    shape = operands(invocation)[position].layout.shape
-    inner = prod(mode.size for mode in shape[:axis])
-    return operand(invocation, position).reshape(-1, shape[axis].size, inner)
+    sizes = axes(operands(invocation)[position].layout).sizes
+    return operand(invocation, position).reshape(-1, sizes[axis], prod(sizes[:axis]))
 
 
 def parameter(invocation: ResolvedInvocation, position: int) -> Any:

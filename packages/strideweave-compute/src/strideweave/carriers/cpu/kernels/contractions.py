@@ -1,17 +1,25 @@
-"""Matrix products. Every one contracts the second mode of both operands."""
+"""Matrix products, one or a batch. Every one contracts the last mode of both operands.
 
+Matrices are read as (inner, outer) arrays, batches of them with the batch in front, so that the
+product of the transposed second operand with the first is one canonical result in C order.
+"""
+
+from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
 import numpy
 from numpy.typing import NDArray
 
-from strideweave.carriers.cpu.conversion import Array, Floats, Integers
+from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, Floats, Integers
 from strideweave.carriers.cpu.kernels.frame import Kernel, narrow, quiet
-from strideweave.carriers.cpu.views import operand, operands, result
+from strideweave.carriers.cpu.views import axes, operand, operands, result
 from strideweave.dtype import DType
 from strideweave.operation.invocation import ResolvedInvocation
 from strideweave.ops.reference import int32_overflow
 from strideweave.tensor.tensor import Tensor
+
+Overflow: TypeAlias = Callable[[int], OverflowError]
 
 _EXACT_FLOAT64 = 2**53
 _HALF_WORD = 16
@@ -19,41 +27,72 @@ _CHUNK = 2**20
 """Terms whose 16-bit partial products add up exactly in binary64."""
 _BLOCK = 2**20
 """Rounded products held at once."""
+_SCRATCH = 2**20
+"""Elements of batched products that wait for their place."""
+_FEW_MATRICES = 4
+"""Batches up to which copying matrix by matrix beats one transposing copy."""
 
 
 def _matmul(invocation: ResolvedInvocation) -> Tensor:
-    """Multiply the first operand with the transposed second one.
-
-    Both are read as (inner, outer) matrices, so that the product of the transposed second with
-    the first is the canonical result in C order.
-    """
-    lhs = _matrix(invocation, 0)
-    rhs = _matrix(invocation, 1)
+    lhs, rhs = _matrices(invocation, 0), _matrices(invocation, 1)
     spec = invocation.results[0]
-    if spec.dtype is DType.Int32:
-        product: Array = _exact_product(rhs, lhs)
-    elif invocation.plan.accumulator_dtype is DType.Float64:
-        product = _rounded_product(rhs, lhs)
+    if spec.dtype is DType.Float32 and invocation.plan.accumulator_dtype is DType.Float64:
+        product: Array = _rounded_product(rhs, lhs)
     else:
-        product = numpy.matmul(_for_blas(rhs).T, _for_blas(lhs))
+        product = _product(invocation, rhs, lhs)
     return result(numpy.reshape(product, -1), spec)
 
 
-def _matrix(invocation: ResolvedInvocation, position: int) -> Array:
-    shape = operands(invocation)[position].layout.shape
-    return operand(invocation, position).reshape(shape[1].size, shape[0].size)
+def _batched_matmul(invocation: ResolvedInvocation) -> Tensor:
+    lhs, rhs = _matrices(invocation, 0), _matrices(invocation, 1)
+    spec = invocation.results[0]
+    batch, _, rows = lhs.shape
+    columns = rhs.shape[-1]
+    placed = numpy.empty((columns, rows, batch), NUMPY_DTYPES[spec.dtype])
+    block = max(1, _SCRATCH // (rows * batch))
+    for start in range(0, columns, block):
+        products = _product(invocation, rhs[..., start : start + block], lhs)
+        _copy_batch_last(products, placed[start : start + block])
+    return result(placed.reshape(-1), spec)
 
 
-def _for_blas(matrix: Array) -> Array:
-    """The same matrix with one dense dimension, without which NumPy does not call BLAS."""
-    rows, columns = matrix.shape
-    by_row, by_column = matrix.strides
-    width = matrix.itemsize
+def _matrices(invocation: ResolvedInvocation, position: int) -> Array:
+    """One operand with the batch, if it has one, as its first axis."""
+    modes = axes(operands(invocation)[position].layout)
+    *batch, outer, inner = modes.sizes
+    array = operand(invocation, position)
+    if batch:
+        first = array.ndim - modes.by_mode[0]
+        array = array.transpose(*range(first, array.ndim), *range(first))
+    return _for_blas(array.reshape(*batch, inner, outer))
+
+
+def _product(invocation: ResolvedInvocation, left: Array, right: Array) -> Array:
+    """Multiply the transposed left matrices with the right ones."""
+    if invocation.results[0].dtype is DType.Int32:
+        return _exact_product(left, right, partial(int32_overflow, invocation.name))
+    product: Array = numpy.matmul(left.swapaxes(-2, -1), right)
+    return product
+
+
+def _copy_batch_last(products: Array, placed: Array) -> None:
+    if len(products) > _FEW_MATRICES:
+        placed[...] = products.transpose(1, 2, 0)
+        return
+    for position, matrix in enumerate(products):
+        placed[..., position] = matrix
+
+
+def _for_blas(matrices: Array) -> Array:
+    """The same matrices with one dense dimension, without which NumPy does not call BLAS."""
+    rows, columns = matrices.shape[-2:]
+    by_row, by_column = matrices.strides[-2:]
+    width = matrices.itemsize
     if by_column == width and by_row >= width * columns:
-        return matrix
+        return matrices
     if by_row == width and by_column >= width * rows:
-        return matrix
-    return numpy.ascontiguousarray(matrix)
+        return matrices
+    return numpy.ascontiguousarray(matrices)
 
 
 def _rounded_product(left: Floats, right: Floats) -> Floats:
@@ -67,10 +106,9 @@ def _rounded_product(left: Floats, right: Floats) -> Floats:
     return product
 
 
-def _exact_product(left: Integers, right: Integers) -> Integers:
+def _exact_product(left: Integers, right: Integers, overflow: Overflow) -> Integers:
     """Multiply integers exactly, checking only the final sums."""
-    overflow = partial(int32_overflow, "matmul")
-    if len(left) * _magnitude(left) * _magnitude(right) < _EXACT_FLOAT64:
+    if left.shape[-2] * _magnitude(left) * _magnitude(right) < _EXACT_FLOAT64:
         return narrow(_float64_product(left, right), None, overflow)
     high, middle, low = _partial_products(left, right)
     middle += low >> _HALF_WORD
@@ -88,12 +126,12 @@ def _exact_product(left: Integers, right: Integers) -> Integers:
 
 def _partial_products(left: Integers, right: Integers) -> list[NDArray[numpy.int64]]:
     """Sums of the products of 16-bit halves, by their weight 2**32, 2**16 and 1."""
-    shape = (left.shape[1], right.shape[1])
+    shape = (*left.shape[:-2], left.shape[-1], right.shape[-1])
     high, middle, low = (numpy.zeros(shape, numpy.int64) for _ in range(3))
-    for start in range(0, len(left), _CHUNK):
+    for start in range(0, left.shape[-2], _CHUNK):
         rows = slice(start, start + _CHUNK)
-        left_high, left_low = _halves(left[rows])
-        right_high, right_low = _halves(right[rows])
+        left_high, left_low = _halves(left[..., rows, :])
+        right_high, right_low = _halves(right[..., rows, :])
         high += _float64_product(left_high, right_high)
         middle += _float64_product(left_high, right_low)
         middle += _float64_product(left_low, right_high)
@@ -106,7 +144,8 @@ def _halves(values: Integers) -> tuple[Integers, Integers]:
 
 
 def _float64_product(left: Integers, right: Integers) -> NDArray[numpy.int64]:
-    product: Array = numpy.matmul(left.T.astype(numpy.float64), right.astype(numpy.float64))
+    transposed = left.swapaxes(-2, -1).astype(numpy.float64)
+    product: Array = numpy.matmul(transposed, right.astype(numpy.float64))
     return product.astype(numpy.int64)
 
 
@@ -114,4 +153,7 @@ def _magnitude(values: Integers) -> int:
     return max(-int(values.min()), int(values.max()))
 
 
-KERNELS: dict[str, Kernel] = {"matmul": quiet(_matmul)}
+KERNELS: dict[str, Kernel] = {
+    "matmul": quiet(_matmul),
+    "_batched_matmul": quiet(_batched_matmul),
+}
