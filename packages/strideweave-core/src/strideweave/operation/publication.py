@@ -27,15 +27,11 @@ OperandState: TypeAlias = "tuple[Carrier, int, int]"
 
 
 def operand_states(tensors: tuple[Tensor, ...]) -> list[OperandState]:
-    """Note the state of every distinct live carrier among the Tensors."""
+    """Note the state of every Tensor's live carrier; one that several share comes repeatedly."""
     states: list[OperandState] = []
     for tensor in tensors:
         carrier = tensor._carrier
-        for state in states:
-            if state[0] is carrier:
-                break
-        else:
-            states.append((carrier, carrier._version, carrier.size()))
+        states.append((carrier, carrier._version, carrier.size()))
     return states
 
 
