@@ -349,6 +349,14 @@ __all__ = [
 ]
 if TYPE_CHECKING:
     from strideweave.carriers.cpu import CPU as CPU  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        CpuToFileBackedMoveOperation as CpuToFileBackedMoveOperation,
+    )
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        FileBackedToCpuMoveOperation as FileBackedToCpuMoveOperation,
+    )
+    from strideweave.carriers.evictable import Evictable as Evictable  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.file_backed import FileBacked as FileBacked  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.generic import Generic as Generic  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.tiled_evictable import ResidencyPlan as ResidencyPlan  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.tiled_evictable import TileSelection as TileSelection  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -358,6 +366,10 @@ if TYPE_CHECKING:
 else:
     _OPTIONAL = {  # name: (module that defines it, distribution that ships the module)
         "CPU": ("strideweave.carriers.cpu", "strideweave-compute"),
+        "CpuToFileBackedMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
+        "Evictable": ("strideweave.carriers.evictable", "strideweave-storage"),
+        "FileBacked": ("strideweave.carriers.file_backed", "strideweave-storage"),
+        "FileBackedToCpuMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
         "Generic": ("strideweave.carriers.generic", "strideweave-storage"),
         "ResidencyPlan": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
         "TileSelection": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),

@@ -3,6 +3,13 @@
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Final
+
+MOVE_OPERATIONS: Final = {
+    "CpuToFileBackedMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
+    "FileBackedToCpuMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
+}
+"""Move operations of concrete carriers: the module and the distribution of each, by name."""
 
 
 def load_optional(package: str, name: str, optional: Mapping[str, tuple[str, str]]) -> object:

@@ -56,10 +56,14 @@ __all__ = [
 ]
 if TYPE_CHECKING:
     from strideweave.carriers.cpu import CPU as CPU  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.evictable import Evictable as Evictable  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.file_backed import FileBacked as FileBacked  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.generic import Generic as Generic  # type: ignore[import-not-found,import-untyped,unused-ignore]
 else:
     _OPTIONAL = {  # name: (module that defines it, distribution that ships the module)
         "CPU": ("strideweave.carriers.cpu", "strideweave-compute"),
+        "Evictable": ("strideweave.carriers.evictable", "strideweave-storage"),
+        "FileBacked": ("strideweave.carriers.file_backed", "strideweave-storage"),
         "Generic": ("strideweave.carriers.generic", "strideweave-storage"),
     }
 

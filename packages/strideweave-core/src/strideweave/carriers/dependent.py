@@ -128,6 +128,17 @@ class DependentCarrier(Carrier, metaclass=_FinalizingType):
             )
         return self._snapshot
 
+    def _check_partner(self, partner: Carrier, operation: str) -> None:
+        """Refuse the carrier of another operand that this one cannot compute with.
+
+        Args:
+            partner: A carrier of this exact class.
+            operation: The operation, for messages.
+
+        Raises:
+            TypeError: What the two compose does not fit together.
+        """
+
     def _vjp_operand(self, tensor: "Tensor") -> "Tensor":
         """Give a dense stand-in for an operand, on the class that its gradient is computed on.
 

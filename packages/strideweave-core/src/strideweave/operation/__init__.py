@@ -8,7 +8,15 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from strideweave._optional import MOVE_OPERATIONS, load_optional, present_names
+
 if TYPE_CHECKING:
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        CpuToFileBackedMoveOperation as CpuToFileBackedMoveOperation,
+    )
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        FileBackedToCpuMoveOperation as FileBackedToCpuMoveOperation,
+    )
     from strideweave.carriers.move.entry import copy as copy
     from strideweave.carriers.move.entry import move as move
     from strideweave.carriers.move.operations import (
@@ -81,13 +89,15 @@ else:
             value = getattr(import_module(_MODULES[name]), name)
         elif name in _functions():
             value = getattr(sys.modules[_FUNCTIONAL], name)
+        elif name in MOVE_OPERATIONS:
+            value = load_optional(__name__, name, MOVE_OPERATIONS)
         else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         globals()[name] = value
         return value
 
     def __dir__():
-        return sorted({*globals(), *_MODULES, *_functions()})
+        return sorted({*globals(), *_MODULES, *_functions(), *present_names(MOVE_OPERATIONS)})
 
     def _functions():
         # Loaded by the time `import strideweave` is done; asked for earlier, it is a submodule.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from strideweave.carriers.dependent import DependentCarrier
 from strideweave.operation.resolution import NO_OPTIONS
 from strideweave.operation.schema import (
     OperandKind,
@@ -91,6 +92,9 @@ def common_carrier(
                 if operand is tensor
             )
             raise carrier_mismatch(definition.name, name, found, expected)
+    if len(tensors) > 1 and isinstance(first, DependentCarrier):
+        for tensor in tensors[1:]:
+            first._check_partner(tensor._carrier, definition.name)
     return first
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast, final
 
 import strideweave.operation.dispatch as dispatch
+from strideweave.carriers.dependent import DependentCarrier
 from strideweave.dtype import SimpleDType
 from strideweave.operation.binding import Binding, bind, common_carrier
 from strideweave.operation.capability import UnsupportedOperationPlan
@@ -301,7 +302,7 @@ def call_definition(
             return operation._execute(carrier, *matched)
         with recorder.execution(operation, binding[1]) as interval:
             return operation._execute(carrier, *matched, interval)
-    return _run_own(operation, definition, binding, None)
+    return run_own(operation, definition, binding, None)
 
 
 def bind_call(
@@ -320,6 +321,8 @@ def bind_call(
     for tensor in tensors:
         if type(tensor._carrier) is not type(carrier):
             common_carrier(definition, binding)  # raises
+    if isinstance(carrier, DependentCarrier):
+        common_carrier(definition, binding)
     return binding, carrier
 
 
@@ -342,10 +345,10 @@ def execute_bound(
         with recorder.execution(operation, binding[1]) as interval:
             matched = _until_match(definition, carrier, binding, chosen)
             return operation._execute(carrier, *matched, interval)
-    return _run_own(operation, definition, binding, alignment)
+    return run_own(operation, definition, binding, alignment)
 
 
-def _run_own(
+def run_own(
     operation: Operation,
     definition: "OperationDefinition",
     binding: Binding,

@@ -1,5 +1,8 @@
 """Movement: how the values of a Tensor get into another carrier, at once or in the background."""
 
+from typing import TYPE_CHECKING
+
+from strideweave._optional import MOVE_OPERATIONS, load_optional, present_names
 from strideweave.carriers.move.entry import copy_async, move_async
 from strideweave.carriers.move.handles import AwaitMove, AwaitResult
 from strideweave.carriers.move.operations import ElementwiseMoveOperation, MoveOperation
@@ -22,3 +25,19 @@ __all__ = [
     "registered_move_operation",
     "unregister_move_operation",
 ]
+if TYPE_CHECKING:
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        CpuToFileBackedMoveOperation as CpuToFileBackedMoveOperation,
+    )
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        FileBackedToCpuMoveOperation as FileBackedToCpuMoveOperation,
+    )
+else:
+
+    def __getattr__(name):
+        value = load_optional(__name__, name, MOVE_OPERATIONS)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *present_names(MOVE_OPERATIONS)})

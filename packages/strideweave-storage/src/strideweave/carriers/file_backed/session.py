@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import final
 
+from strideweave._fork import run_in_child
 from strideweave.carriers.file_backed.session_directory import SessionDirectory, remove_leftovers
 from strideweave.carriers.file_backed.storage_file import StorageFile
 
@@ -86,5 +87,4 @@ def _start_over() -> None:
         inherited.abandon()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_over)
+run_in_child(_start_over)
