@@ -8,9 +8,10 @@ import strideweave.host as host
 from strideweave.carriers import spans
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.normalization import normalize
+from strideweave.dtype import DType
 from strideweave.layout import Layout
 from strideweave.layout.enumeration import slots
-from strideweave.tensor.tensor import Tensor, tensor_over
+from strideweave.tensor.tensor import Tensor
 
 Values: TypeAlias = "host.Image | Mapping[int, Any]"
 """What each slot of a layout holds; a mapping leaves out slots that the layout does not address."""
@@ -35,12 +36,18 @@ def copy_values(tensor: Tensor, destination: Carrier) -> None:
 
 
 def _read_span(tensor: Tensor) -> "host.Image | None":
-    count = tensor._layout.cosize
-    span = tensor_over(tensor._carrier, tensor._offset, Layout.leaf(count, 1), tensor._dtype)
-    if tensor._carrier._host_array() is None:
-        return host.read_image(span)
-    array: Any = host.read_array(span)
-    return memoryview(array).toreadonly()
+    carrier, start, count = tensor._carrier, tensor._offset, tensor._layout.cosize
+    array = carrier._host_array()
+    if array is not None:
+        values = array[start : start + count]
+        if tensor._dtype is DType.Bool:
+            values = values.view("u1") != 0  # memory of others may hold any byte for True
+        return memoryview(values).toreadonly()
+    span_format = host.SPAN_FORMATS.get(tensor._dtype)
+    if span_format is None:
+        return None
+    image = host.new_image(count, span_format)
+    return image if spans.read_span(carrier, start, image) else None
 
 
 def _read_slots(tensor: Tensor) -> dict[int, Any]:
