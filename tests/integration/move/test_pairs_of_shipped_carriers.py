@@ -16,6 +16,7 @@ from strideweave.carriers.move import (
 from strideweave.testing import ArrayCarrier
 
 FLOAT32, INT32, BOOL = DType.Float32, DType.Int32, DType.Bool
+ELEMENTS: dict[DType, str] = {FLOAT32: "f4", INT32: "i4", BOOL: "?"}
 BOUND = 30.0
 
 
@@ -58,8 +59,7 @@ class Hosted(Listed):
 
     def __init__(self, values: Iterable[Any], dtype: DType) -> None:
         super().__init__(values, dtype)
-        element = {FLOAT32: np.float32, INT32: np.int32, BOOL: np.bool_}[dtype]
-        self.array = np.array(self.cells, element)
+        self.array: Any = np.array(self.cells, ELEMENTS[dtype])
 
     def get_value(self, index: Any) -> Any:
         return self.array[index].item()
@@ -95,7 +95,7 @@ def values_of(dtype: DType, count: int) -> list[Any]:
 def bits(tensor: Tensor) -> bytes:
     """The exact values in logical order, signed zeros told apart."""
     logical = [tensor[ordinal] for ordinal in range(tensor.size())]
-    return np.array(logical, {FLOAT32: "f", INT32: "i", BOOL: "?"}[tensor.dtype()]).tobytes()
+    return np.array(logical, ELEMENTS[tensor.dtype()]).tobytes()
 
 
 @pytest.mark.rule("M-2", "M-5", "M-6", "M-9", "M-14", "M-16", "M-21", "R-120", "G-13")
@@ -148,7 +148,8 @@ def test_a_true_byte_of_foreign_memory_arrives_as_one() -> None:
     foreign = CPU(4, memory.ctypes.data, dtype=BOOL)
     target = CPU(4, dtype=BOOL)
     sw.move(Tensor(foreign, 0, Layout.parse("4:1")), target)
-    assert target._host_array().view(np.uint8).tolist() == [0, 1, 1, 1]
+    memory = np.asarray(target._host_array())
+    assert memory.view(np.uint8).tolist() == [0, 1, 1, 1]
 
 
 @pytest.mark.rule("M-31", "M-32", "M-34", "G-13")
