@@ -22,6 +22,9 @@ AUTHORING = """
     register_carrier_definition register_kernel_pack
 """
 PROFILING = "Profiler ProfilerAggregate ProfilerEvent profile"
+MOVEMENT = """
+    AwaitMove AwaitResult ElementwiseMoveOperation MoveOperation copy_async move_async
+"""
 GRAD_MODE = "is_grad_enabled no_grad set_grad_enabled"
 FUNCTIONS = """
     SortResult TopKResult abs add argmax argmin as_strided broadcast_in_dim broadcast_to cast ceil
@@ -40,6 +43,8 @@ EXPORTS = {
     "strideweave": " ".join(
         (LAYOUT, DTYPES, CAPABILITY_TYPES, AUTHORING, FUNCTIONS, GRAD_MODE, OPERATIONS, PROFILING)
     )
+    + MOVEMENT
+    + " MoveExplanation copy explain_move move"
     + " Carrier Module Parameter Tensor from_dlpack from_numpy grad",
     "strideweave.autograd": "grad",
     "strideweave.carriers": DTYPES
@@ -56,6 +61,8 @@ EXPORTS = {
     "strideweave.carriers.evictable": "Evictable",
     "strideweave.carriers.file_backed": "FileBacked",
     "strideweave.carriers.generic": "Generic",
+    "strideweave.carriers.move": MOVEMENT
+    + "dispatch_move register_move_operation registered_move_operation unregister_move_operation",
     "strideweave.carriers.operation_capability": CAPABILITY_TYPES
     + """
         capabilities_for_carrier_class matching_capability register_operation_capabilities
