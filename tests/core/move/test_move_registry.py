@@ -50,7 +50,7 @@ def test_the_base_classes_are_accepted() -> None:
     assert unregister_move_operation(Carrier, Carrier) is MoveOperation
 
 
-@pytest.mark.rule("M-13", "60/E-26", "R-121", "R-116", "G-17", "R-115")
+@pytest.mark.rule("M-13", "60/E-26", "G-17")
 def test_refusals_in_their_order(yard: Any) -> None:
     shelf, box = yard.subclass("Shelf", yard.Listed), yard.subclass("Box", yard.Listed)
     defined = yard.define(yard.subclass("Defined"))
@@ -84,9 +84,29 @@ def test_refusals_in_their_order(yard: Any) -> None:
             function(*arguments)
         assert type(refusal.value) is kind
     assert dispatch_move(shelf, box) is Halving and dispatch_move(closed, shelf) is Halving
-    source = yard.tensor(defined, 1.0)
-    with pytest.raises(NotImplementedError, match="no permitted route"):
-        sw.move(source, shelf([0.0]))
+
+
+@pytest.mark.rule("R-116", "R-121", "60/E-26")
+def test_reject_mixed_authority_over_movement(yard: Any) -> None:
+    source, destination = yard.pair()
+    shelf = yard.subclass("Shelf", yard.Listed)
+    for pair in ((source, destination), (source, shelf), (shelf, destination)):
+        with pytest.raises(RuntimeError, match="TransferRoute"):
+            register_move_operation(*pair, Halving)
+        with pytest.raises(RuntimeError, match="TransferRoute"):
+            with registered_move_operation(*pair, Halving):
+                pytest.fail("entered")
+    moved = sw.move(yard.tensor(source, 4.0), destination(0, dtype=FLOAT32))
+    assert moved.tolist() == [4.0] and not isinstance(moved.autograd_ctx, Halving)
+
+
+@pytest.mark.rule("R-115", "R-119")
+def test_a_legacy_custom_carrier_moves_by_its_registration(yard: Any) -> None:
+    shelf = yard.subclass("Shelf", yard.Listed)
+    assert sw.move(yard.over(shelf([4.0])), shelf([0.0])).tolist() == [4.0]
+    register_move_operation(shelf, shelf, Halving)
+    moved = sw.move(yard.over(shelf([4.0])), shelf([0.0]))
+    assert moved.tolist() == [2.0] and type(moved.autograd_ctx) is Halving
 
 
 @pytest.mark.rule("M-13")
@@ -123,7 +143,7 @@ def test_the_context_manager_registers_on_entering_and_swallows_nothing(yard: An
             pytest.fail("entered")
 
 
-@pytest.mark.rule("M-15", "M-31", "R-119")
+@pytest.mark.rule("M-15", "M-31")
 def test_a_custom_operation_copies_and_becomes_the_node(yard: Any) -> None:
     seen: list[Any] = []
 
@@ -150,6 +170,21 @@ def test_a_custom_operation_copies_and_becomes_the_node(yard: Any) -> None:
             assert arguments == (tensor, target, moved, 5)
             assert operation.inputs() == (tensor,) and moved._autograd_ctx is operation
             assert target.cells == [1.0, 7.0, 2.0, 7.0, 3.0] and target.version == 3
+
+
+@pytest.mark.rule("M-15", "G-3")
+def test_an_operation_that_cannot_be_made_refuses_the_move(yard: Any) -> None:
+    class Demanding(Halving):
+        def __init__(self, argument: int) -> None:
+            pytest.fail("the framework passes nothing")
+
+    shelf = yard.subclass("Shelf", yard.Listed)
+    tensor, target = yard.over(shelf([4.0])), shelf([0.0])
+    before = yard.state(tensor.carrier, target)
+    with registered_move_operation(shelf, shelf, Demanding):
+        with pytest.raises(TypeError, match="argument"):
+            sw.move_async(tensor, target)
+    assert yard.state(tensor.carrier, target) == before
 
 
 @pytest.mark.rule("M-15")

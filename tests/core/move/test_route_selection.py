@@ -167,14 +167,14 @@ def test_resolving_a_pair_observes_both_classes(yard: Any) -> None:
 
 
 @pytest.mark.rule("R-63")
-def test_define_a_custom_storage_only_carrier(yard: Any) -> None:
+def test_a_storage_only_carrier_moves(yard: Any) -> None:
     source, destination = yard.pair()
     assert source(1, dtype=FLOAT32).operation_capabilities() == ()
     assert sw.move(yard.tensor(source, 1.0), destination(0, dtype=FLOAT32)).tolist() == [1.0]
 
 
 @pytest.mark.rule("R-27", "R-77", "R-25", "R-76")
-def test_allocate_from_a_separate_resource(yard: Any) -> None:
+def test_a_move_sizes_its_destination_from_a_separate_resource(yard: Any) -> None:
     class Arena:
         def __init__(self) -> None:
             self.handed_out = 0
