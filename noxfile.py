@@ -101,18 +101,23 @@ for _layer in LAYERS:
 
 
 def install_torch(session: nox.Session) -> None:
-    """Install PyTorch and make its absence a failure."""
-    folders = os.environ.get("PIP_FIND_LINKS", "").split()  # uv does not read the settings of pip
-    session.install("torch==2.13.0", *(f"--find-links={folder}" for folder in folders))
-    session.env["STRIDEWEAVE_REQUIRE_TORCH"] = "1"
+    """Install PyTorch where pip's find-links offer a CPU build, and require it then.
+
+    The build on the package index brings several gigabytes of CUDA libraries along.
+    """
+    tag = "cp{}{}".format(*str(session.python or platform.python_version()).split("."))
+    folders = map(Path, os.environ.get("PIP_FIND_LINKS", "").split())
+    builds = [str(path) for folder in folders for path in folder.glob(f"torch-*+cpu-{tag}-*.whl")]
+    if builds:
+        session.install(max(builds))
+        session.env["STRIDEWEAVE_REQUIRE_TORCH"] = "1"
 
 
 @nox.session(requires=["wheels"])
 def integration(session: nox.Session) -> None:
-    """Run the tests that need all layers together, on Python 3.11 with PyTorch as a peer."""
-    install_wheels(session, list(LAYERS), *TEST_TOOLS, "scikit-learn>=1.3")
-    if str(session.python or platform.python_version()).startswith("3.11"):
-        install_torch(session)
+    """Run the tests that need all layers together, with PyTorch as a peer where there is one."""
+    install_wheels(session, list(LAYERS), *TEST_TOOLS, EXAMPLE_DATA)
+    install_torch(session)
     run_pytest(session, "-n2", "tests/integration")
 
 
