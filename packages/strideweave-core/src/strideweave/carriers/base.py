@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from operator import index as as_index
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
 from strideweave._late import LateModule
 from strideweave.carriers import construction, ownership
@@ -83,6 +83,9 @@ class Carrier:
         "_version",
     )
 
+    # Whether the class derives from DependentCarrier.
+    _is_dependent: ClassVar[bool] = False
+
     _class_record: ClassRecord
     _ownership: ownership.OwnershipClaim | None
     _released: bool
@@ -152,8 +155,9 @@ class Carrier:
         # What storage.size(self) does, without its frame: every execution asks several sizes.
         if type(self) is not storage.carrier_class:
             storage.refuse_class(self)
+        physical_size = storage.physical_size
         try:
-            slots = storage.physical_size(self)
+            slots = physical_size(self)
         except Exception as error:
             storage.note(error, "physical_size")
             raise

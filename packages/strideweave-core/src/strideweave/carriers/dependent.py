@@ -64,6 +64,7 @@ class DependentCarrier(Carrier, metaclass=_FinalizingType):
 
     __slots__ = ("_snapshot",)
 
+    _is_dependent = True
     _snapshot: CapabilitySet
 
     def _generate_operation_capabilities(self) -> "Iterable[OperationCapability]":

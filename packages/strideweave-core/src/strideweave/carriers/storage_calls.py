@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 class StorageCalls:
     """Calls of one StorageProvider for one exact class.
 
+    A callback that every execution needs is taken into a local before it is called: CPython
+    specializes reading an attribute and calling a local, but not calling an attribute's value.
+
     Every method validates the exact class of the carrier, passes an exception of the callback on
     with a note, and refuses a wrong return with ``TypeError``. Callers have checked liveness,
     mutability and range before, and change versions after.
@@ -62,8 +65,9 @@ class StorageCalls:
         """Ask for the physical slot count."""
         if type(carrier) is not self.carrier_class:
             self.refuse_class(carrier)
+        physical_size = self.physical_size
         try:
-            size = self.physical_size(carrier)
+            size = physical_size(carrier)
         except Exception as error:
             self.note(error, "physical_size")
             raise
@@ -88,8 +92,9 @@ class StorageCalls:
         Returns:
             What ``allocate`` answered.
         """
+        supports_dtype = self._supports_dtype
         try:
-            supported = self._supports_dtype(carrier, dtype)
+            supported = supports_dtype(carrier, dtype)
         except Exception as error:
             self.note(error, "supports_dtype")
             raise

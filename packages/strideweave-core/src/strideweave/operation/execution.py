@@ -120,8 +120,9 @@ def prepare_candidate(
     assert record.definition is not None and record.definition.kernels is not None
     interface = record.definition.kernels.interface
     pattern = candidate.pattern
+    prepare = pattern.prepare
     try:
-        prepared = pattern.prepare(invocation, interface)
+        prepared = prepare(invocation, interface)
     except Exception as error:
         name = f"KernelPattern.prepare ({pattern.kernel_id!r})"
         add_provider_note(error, record.carrier_class, name, invocation.name)
@@ -226,8 +227,9 @@ def _submit(
     invocation: ResolvedInvocation,
 ) -> Outputs:
     prepared._claim_submission()
+    submit = prepared.submit
     try:
-        submitted = prepared.submit()
+        submitted = submit()
     except Exception as error:
         add_provider_note(error, carrier_class, "submit", invocation.name)
         raise

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast, final
 
 import strideweave.operation.dispatch as dispatch
-from strideweave.carriers.dependent import DependentCarrier
 from strideweave.dtype import SimpleDType
 from strideweave.operation.binding import Binding, bind, common_carrier
 from strideweave.operation.capability import UnsupportedOperationPlan
@@ -84,22 +83,7 @@ class BoundOperation(Operation):
         """Run the stages from prepare to publication over a matched call."""
         self._dispatch_carrier = None
         versions = self._saved_versions(resolution, tensors) if records else ()
-        states = operand_states(tensors)
-        if grad_mode.enabled:
-            grad_mode.enabled = False
-            try:
-                outputs, classes = execute(carrier, self._kernel, invocation)
-            finally:
-                grad_mode.enabled = True
-        else:
-            outputs, classes = execute(carrier, self._kernel, invocation)
-        validate_results(outputs, invocation, classes, states)
-        if interval is not None:
-            interval.close()
-        if resolution.mutated_operands:
-            publish_mutations(invocation, states)
-        if resolution.published_layout is not None:
-            outputs = (resolution.publish(outputs[0]),)
+        outputs = _run_matched(carrier, self._kernel, resolution, invocation, tensors, interval)
         if records:
             self._record(resolution, invocation, tensors, versions, outputs)
         return outputs[0] if len(outputs) == 1 else outputs
@@ -178,6 +162,34 @@ class BoundOperation(Operation):
     def output_count(self) -> int:
         """Number of results that share this node."""
         return 1 if self._outputs is None else self._outputs.count
+
+
+def _run_matched(
+    carrier: "Carrier",
+    kernel: Kernel | None,
+    resolution: Resolution,
+    invocation: ResolvedInvocation,
+    tensors: tuple[Tensor, ...],
+    interval: "Interval | None" = None,
+) -> Outputs:
+    """Run the stages prepare, submit, validate and publish, apart from the graph."""
+    states = operand_states(tensors)
+    if grad_mode.enabled:
+        grad_mode.enabled = False
+        try:
+            outputs, classes = execute(carrier, kernel, invocation)
+        finally:
+            grad_mode.enabled = True
+    else:
+        outputs, classes = execute(carrier, kernel, invocation)
+    validate_results(outputs, invocation, classes, states)
+    if interval is not None:
+        interval.close()
+    if resolution.mutated_operands:
+        publish_mutations(invocation, states)
+    if resolution.published_layout is not None:
+        return (resolution.publish(outputs[0]),)
+    return outputs
 
 
 def until_live(
@@ -318,10 +330,11 @@ def bind_call(
             f"{definition.name}: at least one operand must be a Tensor; it decides the carrier"
         )
     carrier = tensors[0]._carrier
+    carrier_class = type(carrier)
     for tensor in tensors:
-        if type(tensor._carrier) is not type(carrier):
+        if type(tensor._carrier) is not carrier_class:
             common_carrier(definition, binding)  # raises
-    if isinstance(carrier, DependentCarrier):
+    if carrier._is_dependent:
         common_carrier(definition, binding)
     return binding, carrier
 
@@ -333,19 +346,32 @@ def execute_bound(
     alignment: "Alignment | None",
 ) -> Any:
     """Take the operation from the carrier and run it over bound arguments."""
-    operation = dispatch.operation_for(carrier, definition)
-    if type(operation) is BoundOperation and operation._definition is definition:
+    chosen = alignment or definition._alignment
+    recorder = recording.operations
+    operation: Operation | None = None
+    kernel: Kernel | None = None
+    # On a definition-backed carrier nothing is asked for the operation, and without a profile or a
+    # graph nobody sees it; then there is none.
+    if recorder is not None or carrier._class_record.definition is None:
+        operation = dispatch.operation_for(carrier, definition)
+        if type(operation) is not BoundOperation or operation._definition is not definition:
+            return run_own(operation, definition, binding, alignment)
         if operation._is_used:
             operation._claim_use()  # raises
         operation._is_used = True
-        chosen = alignment or definition._alignment
-        recorder = recording.operations
-        if recorder is None:
-            return operation._execute(carrier, *_until_match(definition, carrier, binding, chosen))
-        with recorder.execution(operation, binding[1]) as interval:
-            matched = _until_match(definition, carrier, binding, chosen)
-            return operation._execute(carrier, *matched, interval)
-    return run_own(operation, definition, binding, alignment)
+        kernel = operation._kernel
+        if recorder is not None:
+            with recorder.execution(operation, binding[1]) as interval:
+                matched = _until_match(definition, carrier, binding, chosen)
+                return operation._execute(carrier, *matched, interval)
+    resolution, invocation, tensors, records = _until_match(definition, carrier, binding, chosen)
+    if records:
+        node = operation or dispatch.operation_for(carrier, definition)
+        assert isinstance(node, BoundOperation)
+        node._is_used = True
+        return node._execute(carrier, resolution, invocation, tensors, records)
+    outputs = _run_matched(carrier, kernel, resolution, invocation, tensors)
+    return outputs[0] if len(outputs) == 1 else outputs
 
 
 def run_own(

@@ -56,6 +56,9 @@ class ProviderCompletion(Protocol[T_co]):
         ...
 
 
+_set_field = object.__setattr__
+
+
 @record
 @final
 class ProviderResult:
@@ -82,12 +85,12 @@ class ProviderResult:
     def __init__(self, outputs: "Iterable[Tensor]") -> None:
         tensor_class = tensor_module.Tensor
         if type(outputs) is tuple and len(outputs) == 1 and type(outputs[0]) is tensor_class:
-            object.__setattr__(self, "outputs", outputs)  # what almost every kernel gives
+            _set_field(self, "outputs", outputs)  # what almost every kernel gives
             return
         entries = require_entries(outputs, tensor_class, "ProviderResult: outputs")
         if not entries:
             raise ValueError("ProviderResult: outputs must hold at least one Tensor, got none")
-        object.__setattr__(self, "outputs", entries)
+        _set_field(self, "outputs", entries)
 
 
 def accept_completion(value: object, *, source: str) -> ProviderCompletion[Any]:
