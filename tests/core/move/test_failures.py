@@ -288,12 +288,19 @@ def test_an_error_of_giving_the_carriers_back_is_recorded(yard: Any) -> None:
     def relinquish(self: Any, token: int) -> None:
         raise OSError("the owner is gone")
 
-    stubborn = yard.subclass("Stubborn", yard.Listed, _relinquish_ownership=relinquish)
+    def allocate(self: Any, size: int) -> None:
+        self.cells = [0.0] * size
+
+    stubborn = yard.subclass(
+        "Stubborn", yard.Listed, _relinquish_ownership=relinquish, _allocate=allocate
+    )
     plain = yard.Listed
-    tensor, target = yard.over(plain([1.0])), stubborn([0.0])
-    with pytest.raises(OSError, match="the owner is gone"):
-        sw.move_async(tensor, target).wait(BOUND)
-    assert target.is_owned() and not tensor.carrier.is_owned()
+    for size in (1, 0):
+        tensor, target = yard.over(plain([1.0])), stubborn([0.0] * size)
+        with pytest.raises(OSError, match="the owner is gone"):
+            sw.move_async(tensor, target).wait(BOUND)
+        assert target.is_owned() and not tensor.carrier.is_owned()
+        assert target.cells == [1.0]  # the source is gone, so these are the only values
 
     class Breaking(MoveOperation):
         def _copy(self, *arguments: Any) -> None:

@@ -161,7 +161,8 @@ class MoveWork:
                 with self._claims:
                     if error is not self._operation._storage_failure:
                         self._count_step()
-                    if self._is_sized_here:
+                    # Once the source is gone, the destination holds the only values.
+                    if self._is_sized_here and not self._tensor._carrier.is_released():
                         preparation.restore_empty(self._destination, error)
             finally:
                 self._claims.relinquish()
