@@ -1,13 +1,16 @@
 """Parameters and the modules that own them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, Self, overload
 
 from strideweave.autograd.buffers import placed_copy
 from strideweave.carriers.base import Carrier
-from strideweave.layout import Layout
+from strideweave.carriers.chosen import allocated, is_carrier_class
+from strideweave.carriers.move.entry import copy
+from strideweave.layout import Layout, Shape, Stride
 from strideweave.layout.construction import canonical_layout
-from strideweave.tensor.tensor import Tensor
+from strideweave.operation.grad_mode import no_grad
+from strideweave.tensor.tensor import Tensor, tensor_over
 
 __all__ = ["LoadStateResult", "Module", "Parameter"]
 
@@ -251,6 +254,45 @@ class Module:
             parameters[path][...] = value
         return result
 
+    def to(self, target: type[Carrier] | Carrier) -> Self:
+        """Replace every parameter by a copy on other storage.
+
+        A copy is a new leaf of the same name, dtype, layout and values, without a gradient.
+        Modules that share a parameter, and parameters that share storage, go on sharing. The old
+        parameters and their carriers stay as they are, so build optimisers afterwards.
+
+        Args:
+            target: A Carrier class whose constructor takes ``(slots, *, dtype, mutable)``, or an
+                instance of any class to allocate like.
+
+        Returns:
+            This module.
+
+        Raises:
+            TypeError: ``target`` is something else, or does not store a parameter's dtype.
+            NotImplementedError: No permitted route joins two classes.
+            RuntimeError: A parameter's carrier is released, owned or evicted.
+
+        A failure leaves every parameter in place.
+
+        Examples:
+            >>> import strideweave as sw
+            >>> from strideweave.testing import ArrayCarrier
+            >>> layer = sw.nn.Linear(2, 1).to(ArrayCarrier)
+            >>> type(layer.weight.carrier).__name__, layer.weight.shape
+            ('ArrayCarrier', Shape(1, 2))
+        """
+        if not isinstance(target, Carrier) and not is_carrier_class(target):
+            raise TypeError(
+                f"{type(self).__qualname__}.to: target must be a Carrier class, or a Carrier "
+                f"instance to allocate like, got {target!r}"
+            )
+        copies = _copied_parameters(self.parameters(), target)
+        for _, module in self._walk():
+            for attribute, parameter in tuple(module._own_parameters.items()):
+                setattr(module, attribute, copies[id(parameter)])
+        return self
+
     def _walk(self) -> "Iterator[tuple[str, Module]]":
         """Yield each module below this one once, depth first, with its path and a final dot."""
         seen: set[int] = set()
@@ -282,6 +324,32 @@ class Module:
 def _dense_copy(tensor: Tensor) -> Tensor:
     layout = canonical_layout(tensor.shape)
     return placed_copy(tensor, tensor.carrier, layout, tensor.dtype())
+
+
+def _copied_parameters(
+    parameters: tuple[Parameter, ...], target: type[Carrier] | Carrier
+) -> dict[int, Parameter]:
+    """Copy parameters, those of one carrier together, and give the copies by the ids of all."""
+    sharing: dict[int, list[Parameter]] = {}
+    for parameter in parameters:
+        sharing.setdefault(id(parameter.carrier), []).append(parameter)
+    copies = {}
+    for together in sharing.values():
+        start = min(parameter.offset for parameter in together)
+        end = max(parameter.offset + parameter.layout.cosize for parameter in together)
+        carrier = _copied_span(together[0].carrier, start, end - start, target)
+        for old in together:
+            new = Parameter(carrier, old.offset - start, old.layout, name=old.name)
+            copies[id(old)] = new
+    return copies
+
+
+def _copied_span(
+    source: Carrier, start: int, slots: int, target: type[Carrier] | Carrier
+) -> Carrier:
+    span = tensor_over(source, start, Layout(Shape(slots), Stride(1)))
+    with no_grad():
+        return copy(span, allocated(target, slots, source.dtype())).carrier
 
 
 def _checked_name(name: object, owner: str) -> str | None:

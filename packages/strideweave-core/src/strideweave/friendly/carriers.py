@@ -5,6 +5,7 @@ from typing import TypeAlias, cast
 
 from strideweave._optional import load_optional
 from strideweave.carriers.base import Carrier
+from strideweave.carriers.chosen import constructed, is_carrier_class
 from strideweave.dtype import DType
 
 CarrierChoice: TypeAlias = type[Carrier] | Carrier | None
@@ -28,8 +29,8 @@ def prototype(choice: CarrierChoice, dtype: DType) -> Carrier:
         choice = cast(type[Carrier], load_optional("strideweave.friendly", "CPU", _DEFAULT))
     if isinstance(choice, Carrier):
         return choice
-    if isinstance(choice, type) and issubclass(choice, Carrier):
-        return choice(0, dtype=dtype, mutable=True)
+    if is_carrier_class(choice):
+        return constructed(choice, 0, dtype)
     raise TypeError(
         "carrier must be a Carrier class, a Carrier instance to allocate like, or None for CPU, "
         f"got {choice!r}"
