@@ -348,7 +348,15 @@ __all__ = [
     "unsqueeze",
 ]
 if TYPE_CHECKING:
+    from strideweave.carriers.block_device import BlockDevice as BlockDevice  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.block_device import BlockDeviceCarrier as BlockDeviceCarrier  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.cpu import CPU as CPU  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        BlockDeviceToCpuMoveOperation as BlockDeviceToCpuMoveOperation,
+    )
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        CpuToBlockDeviceMoveOperation as CpuToBlockDeviceMoveOperation,
+    )
     from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
         CpuToFileBackedMoveOperation as CpuToFileBackedMoveOperation,
     )
@@ -365,7 +373,11 @@ if TYPE_CHECKING:
     __version__: str
 else:
     _OPTIONAL = {  # name: (module that defines it, distribution that ships the module)
+        "BlockDevice": ("strideweave.carriers.block_device", "strideweave-storage"),
+        "BlockDeviceCarrier": ("strideweave.carriers.block_device", "strideweave-storage"),
+        "BlockDeviceToCpuMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
         "CPU": ("strideweave.carriers.cpu", "strideweave-compute"),
+        "CpuToBlockDeviceMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
         "CpuToFileBackedMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
         "Evictable": ("strideweave.carriers.evictable", "strideweave-storage"),
         "FileBacked": ("strideweave.carriers.file_backed", "strideweave-storage"),

@@ -6,6 +6,8 @@ from importlib.util import find_spec
 from typing import Final
 
 MOVE_OPERATIONS: Final = {
+    "BlockDeviceToCpuMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
+    "CpuToBlockDeviceMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
     "CpuToFileBackedMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
     "FileBackedToCpuMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
 }

@@ -55,12 +55,16 @@ __all__ = [
     "reject_carrier_subclass",
 ]
 if TYPE_CHECKING:
+    from strideweave.carriers.block_device import BlockDevice as BlockDevice  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.block_device import BlockDeviceCarrier as BlockDeviceCarrier  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.cpu import CPU as CPU  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.evictable import Evictable as Evictable  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.file_backed import FileBacked as FileBacked  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.generic import Generic as Generic  # type: ignore[import-not-found,import-untyped,unused-ignore]
 else:
     _OPTIONAL = {  # name: (module that defines it, distribution that ships the module)
+        "BlockDevice": ("strideweave.carriers.block_device", "strideweave-storage"),
+        "BlockDeviceCarrier": ("strideweave.carriers.block_device", "strideweave-storage"),
         "CPU": ("strideweave.carriers.cpu", "strideweave-compute"),
         "Evictable": ("strideweave.carriers.evictable", "strideweave-storage"),
         "FileBacked": ("strideweave.carriers.file_backed", "strideweave-storage"),

@@ -12,6 +12,12 @@ from strideweave._optional import MOVE_OPERATIONS, load_optional, present_names
 
 if TYPE_CHECKING:
     from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        BlockDeviceToCpuMoveOperation as BlockDeviceToCpuMoveOperation,
+    )
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        CpuToBlockDeviceMoveOperation as CpuToBlockDeviceMoveOperation,
+    )
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
         CpuToFileBackedMoveOperation as CpuToFileBackedMoveOperation,
     )
     from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]

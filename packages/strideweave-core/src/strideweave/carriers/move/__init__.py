@@ -27,6 +27,12 @@ __all__ = [
 ]
 if TYPE_CHECKING:
     from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        BlockDeviceToCpuMoveOperation as BlockDeviceToCpuMoveOperation,
+    )
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        CpuToBlockDeviceMoveOperation as CpuToBlockDeviceMoveOperation,
+    )
+    from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
         CpuToFileBackedMoveOperation as CpuToFileBackedMoveOperation,
     )
     from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]

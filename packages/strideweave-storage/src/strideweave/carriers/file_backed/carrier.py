@@ -10,10 +10,10 @@ from strideweave.carriers.base import Carrier
 from strideweave.carriers.capability_queries import register_operation_capabilities
 from strideweave.carriers.closed import reject_carrier_subclass
 from strideweave.carriers.construction import checked_extent
-from strideweave.carriers.file_backed.packing import packed
 from strideweave.carriers.file_backed.session import create_file
 from strideweave.carriers.file_backed.storage_file import StorageFile
 from strideweave.carriers.normalization import NORMALIZERS
+from strideweave.carriers.packing import packed
 from strideweave.dtype import DType
 from strideweave.dtype.storage import accepts_storage_dtype, validate_storage_dtype
 from strideweave.host import SPAN_FORMATS, new_image
@@ -173,7 +173,7 @@ class FileBacked(Carrier):
             OSError: There is no space for the file.
         """
         storage_dtype = self._new_dtype(dtype)
-        image = packed(values, storage_dtype)
+        image = packed(values, storage_dtype, carrier="FileBacked")
         return _filled(len(image), image, mutable, storage_dtype)
 
     def allocate_like(

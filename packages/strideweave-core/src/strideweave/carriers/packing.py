@@ -1,4 +1,4 @@
-"""Python values as the bytes of a file."""
+"""Python values as the bytes that storage carriers keep."""
 
 from array import array
 from collections.abc import Iterable
@@ -10,12 +10,13 @@ from strideweave.dtype import DType
 from strideweave.dtype.storage import storage_zero
 
 
-def packed(values: Iterable[Any], dtype: DType) -> "memoryview[Any]":
-    """Normalize values and lay them out as a file does.
+def packed(values: Iterable[Any], dtype: DType, *, carrier: str) -> "memoryview[Any]":
+    """Normalize values and lay them out in memory as a storage carrier does.
 
     Args:
         values: One value per slot; None becomes zero.
-        dtype: A dtype that FileBacked stores.
+        dtype: A dtype that has spans.
+        carrier: The carrier class, for messages.
 
     Returns:
         One item per value.
@@ -29,7 +30,7 @@ def packed(values: Iterable[Any], dtype: DType) -> "memoryview[Any]":
         entries = iter(values)
     except TypeError as error:
         raise TypeError(
-            f"FileBacked: values must be iterable, got {values!r} ({type(values).__qualname__})"
+            f"{carrier}: values must be iterable, got {values!r} ({type(values).__qualname__})"
         ) from error
     image: array[Any] = array(SPAN_TYPECODES[dtype])
     image.extend(zero if value is None else normalizer(value) for value in entries)
