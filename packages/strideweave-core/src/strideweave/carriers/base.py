@@ -29,6 +29,9 @@ else:
 F = TypeVar("F", bound=CarrierFacet)
 
 
+_new = object.__new__
+
+
 class Carrier:
     """Owner of one flat, homogeneous sequence of physical slots, and of their execution.
 
@@ -97,7 +100,7 @@ class Carrier:
     if not TYPE_CHECKING:  # arguments are checked against __init__
 
         def __new__(cls, *arguments: object, **keywords: object) -> "Self":
-            self = object.__new__(cls)
+            self = _new(cls)
             self._class_record = UNINITIALIZED
             self._released = True
             return self

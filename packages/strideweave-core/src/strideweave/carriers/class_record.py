@@ -37,6 +37,9 @@ registry_lock: Final = RLock()
 hold_across_fork(registry_lock)
 
 
+_MOST_KNOWN_PLANS: Final = 1024
+
+
 @record
 @final
 class KernelCandidate:
@@ -64,6 +67,7 @@ class ClassRecord:
         "capabilities",
         "carrier_class",
         "definition",
+        "interface",
         "packs",
         "patterns",
         "sealed_by",
@@ -83,13 +87,16 @@ class ClassRecord:
         self.storage = (
             None if definition is None else StorageCalls(carrier_class, definition.storage)
         )
+        kernels = None if definition is None else definition.kernels
+        self.interface = None if kernels is None else kernels.interface
         self.packs = packs
         self.sealed_by = sealed_by
         self.patterns = _preparation_order(definition, packs) if sealed_by else ()
         self.capabilities = declared or CapabilitySet(
             plan for entry in self.patterns for plan in entry.pattern.plans
         )
-        self._candidates: dict[OperationPlan, tuple[KernelCandidate, ...]] = {}
+        # By the identity of the plan, which the entry keeps alive.
+        self._candidates: dict[int, tuple[OperationPlan, tuple[KernelCandidate, ...]]] = {}
 
     def capability(self, plan: "OperationPlan") -> "OperationCapability | None":
         """Find the class's capability that is exactly this plan."""
@@ -97,13 +104,16 @@ class ClassRecord:
 
     def candidates(self, plan: "OperationPlan") -> tuple[KernelCandidate, ...]:
         """List the patterns that serve a plan, in preparation order."""
-        found = self._candidates.get(plan)
-        if found is None:
-            capability = self.capabilities.match(plan)
-            if capability is None:
-                return ()
-            found = tuple(entry for entry in self.patterns if capability in entry.pattern.plans)
-            self._candidates[plan] = found  # hits only: no more entries than capabilities
+        known = self._candidates.get(id(plan))
+        if known is not None:
+            return known[1]
+        capability = self.capabilities.match(plan)
+        if capability is None:
+            return ()
+        found = tuple(entry for entry in self.patterns if capability in entry.pattern.plans)
+        if len(self._candidates) >= _MOST_KNOWN_PLANS:
+            self._candidates.clear()
+        self._candidates[id(plan)] = plan, found
         return found
 
     def sealed(self, observation: str) -> "ClassRecord":

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from strideweave.carriers.dependent import DependentCarrier
 from strideweave.operation.resolution import NO_OPTIONS
@@ -43,7 +43,8 @@ def bind(
             if not isinstance(operand, Tensor) or operand._deeper is not None:
                 break
         else:
-            return definition.schema, operands, NO_OPTIONS, cast("tuple[Tensor, ...]", operands)
+            checked: Any = operands
+            return definition.schema, operands, NO_OPTIONS, checked
     require_one_subtensor_each(operands)
     name = definition.name
     candidates = complete_operands(name, definition.overloads, definition._optional, operands)

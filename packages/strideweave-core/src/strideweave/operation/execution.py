@@ -117,8 +117,8 @@ def prepare_candidate(
     Raises:
         TypeError: The pattern returned something else, or work of another interface.
     """
-    assert record.definition is not None and record.definition.kernels is not None
-    interface = record.definition.kernels.interface
+    interface = record.interface
+    assert interface is not None
     pattern = candidate.pattern
     prepare = pattern.prepare
     try:
@@ -140,8 +140,8 @@ def prepare_candidate(
 
 
 def _require_interface(record: ClassRecord, kernel_id: str, prepared: PreparedKernel) -> None:
-    assert record.definition is not None and record.definition.kernels is not None
-    expected = record.definition.kernels.interface
+    expected = record.interface
+    assert expected is not None
     given = prepared.interface
     if (type(given), given.version) != (type(expected), expected.version):
         raise TypeError(

@@ -161,7 +161,7 @@ def resolve(
     if not definition._is_builtin:
         return _resolve_fresh(definition, schema, sources, options, alignment)
     signature: tuple[object, ...]
-    if len(sources) == 2 and type(sources[0]) is type(sources[1]) is Tensor and not options:
+    if definition._tensor_arity == 2:
         lhs, rhs = sources
         signature = (alignment, lhs._dtype, lhs._layout, rhs._dtype, rhs._layout)
     else:

@@ -105,7 +105,8 @@ class Tensor:
             raise TypeError(
                 f"{dtype.name} subtensor 0 placement must be a Layout, got {_kind(layout)}"
             )
-        check_bounds(carrier, start, layout)
+        if start + layout.cosize > carrier.size():
+            check_bounds(carrier, start, layout)  # raises
         self._carrier = carrier
         self._offset = start
         self._layout = layout

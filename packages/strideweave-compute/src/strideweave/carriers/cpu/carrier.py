@@ -23,6 +23,8 @@ from strideweave.operation.dispatch import bind_view
 from strideweave.operation.operation import VIEW_OPERATION_NAMES, Operation
 from strideweave.operation.pipeline import BoundOperation
 
+_new = object.__new__
+
 ACCEPTED_DTYPES: Final = (DType.Float32, DType.Int32, DType.Bool)
 
 
@@ -55,13 +57,14 @@ class CPU(Carrier):
         ([7, 0, 0], 1)
     """
 
-    __slots__ = ("_buffer", "_dtype", "_is_foreign", "_mutable", "_pointer")
+    __slots__ = ("_buffer", "_dtype", "_is_foreign", "_mutable", "_pointer", "_size")
 
     _buffer: Array
     _dtype: DType
     _is_foreign: bool
     _mutable: bool
     _pointer: int | None
+    _size: int  # of the buffer; reading it from there costs more
 
     def __init__(
         self,
@@ -85,6 +88,7 @@ class CPU(Carrier):
             self._buffer = numpy.empty(slots, element)
         else:
             self._buffer = numpy.zeros(slots, element)
+        self._size = slots
         super().__init__()
 
     def __init_subclass__(cls) -> None:
@@ -114,7 +118,7 @@ class CPU(Carrier):
         Returns:
             The count; 0 after release.
         """
-        return self._buffer.size
+        return self._size
 
     def dtype(self) -> DType:
         """Give the one dtype of all slots; also after release.
@@ -174,7 +178,7 @@ class CPU(Carrier):
             OverflowError: An integer is out of the dtype's range.
         """
         slot = self._writable_slot(index)
-        if not 0 <= slot < self._buffer.size:
+        if not 0 <= slot < self._size:
             self._refuse_range(slot)
         self._buffer[slot] = NORMALIZERS[self._dtype](value)
         self._increment_version()
@@ -240,6 +244,7 @@ class CPU(Carrier):
     def _release(self) -> None:
         # Views taken earlier hold the array themselves, so they never dangle.
         self._buffer = _NOTHING
+        self._size = 0
 
     def _dispatch_op(self, operation_name: str) -> Operation:
         bound = _EXECUTED.get(operation_name)
@@ -271,9 +276,10 @@ class CPU(Carrier):
 
 def adopted(buffer: Array, dtype: DType) -> CPU:
     """Take over the fresh storage of a result as a mutable carrier; every kernel pays this."""
-    carrier: CPU = object.__new__(CPU)
+    carrier: CPU = _new(CPU)
     carrier._initialize_definition_free(_RECORD)
     carrier._buffer = buffer
+    carrier._size = len(buffer)
     carrier._dtype = dtype
     carrier._is_foreign = False
     carrier._mutable = True

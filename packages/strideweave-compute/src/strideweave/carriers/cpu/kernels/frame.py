@@ -82,11 +82,13 @@ def pointwise(floating: Compute, integer: Compute | None = None) -> Kernel:
         # What flat_arrays would give, for the plainest and most frequent calls.
         arrays = []
         for operand in operands:
-            array = operand._carrier._buffer
+            carrier = operand._carrier
             count = operand._layout.cosize
-            if array.size != count:
-                array = array[operand._offset : operand._offset + count]
-            arrays.append(array)
+            if carrier._size == count:
+                arrays.append(carrier._buffer)
+            else:
+                start = operand._offset
+                arrays.append(carrier._buffer[start : start + count])
         return result(quietly(compute, *arrays), spec)
 
     return kernel
