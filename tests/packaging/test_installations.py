@@ -32,7 +32,7 @@ print(json.dumps({
 """
 COMPLETE = {
     "names": ["CPU", "Generic", "TileSet"],
-    "advertised": ["CPU", "Generic"],
+    "advertised": ["BlockDeviceCarrier", "CPU", "Evictable", "FileBacked", "Generic"],
     "same": True,
     "version": "0.1.0",
     "total": 4.0,
@@ -86,7 +86,7 @@ except ImportError as error:
     print(json.dumps([carrier_names(), sw.Generic.__name__, sw.TileSet.__name__, error.name]))
 """
     assert environment.evaluate(program) == [
-        ["Generic"],
+        ["BlockDeviceCarrier", "Evictable", "FileBacked", "Generic"],
         "Generic",
         "TileSet",
         "strideweave.carriers.cpu",
