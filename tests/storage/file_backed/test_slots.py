@@ -128,6 +128,19 @@ def test_new_like_stores_the_values(dtype: DType, values: list[Any], layout: str
     assert prototype.size() == 0 and prototype.new_like([]).size() == 0
 
 
+@pytest.mark.rule("C-61", "M-34")
+def test_new_like_takes_arrays_of_its_element_type_at_once() -> None:
+    carrier = FileBacked()
+    values = np.array([1.5, np.nan, -0.0], np.float32)
+    assert carrier._copies_arrays()
+    assert carrier.new_like(values).path.read_bytes() == values.tobytes()
+    assert slots(carrier.new_like(np.array([True, False]), dtype=BOOL)) == [True, False]
+    assert slots(carrier.new_like(values[::2])) == [1.5, -0.0]
+    assert slots(carrier.new_like(np.array([0.1]))) == [np.float32(0.1)]
+    with pytest.raises(TypeError, match="integer other than bool"):
+        carrier.new_like(values, dtype=INT)
+
+
 @pytest.mark.rule("C-31")
 def test_a_failed_factory_leaves_no_file() -> None:
     carrier = FileBacked(dtype=INT)

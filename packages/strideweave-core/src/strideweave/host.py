@@ -206,8 +206,8 @@ def carrier_of(storage: HostArray, prototype: Carrier, dtype: DType = DType.Floa
     Returns:
         The carrier, at version 0.
     """
-    # A class that keeps no host array may loop over its values, and NumPy scalars are slow there.
-    values = storage.tolist() if prototype._host_array() is None else storage
+    # A class that loops over its values is given plain ones, because NumPy scalars are slow there.
+    values = storage if prototype._copies_arrays() else storage.tolist()
     if dtype is prototype.dtype():
         return prototype.new_like(values)
     return prototype.new_like(values, dtype=dtype)

@@ -636,6 +636,10 @@ class Carrier:
         """Give the writable one-dimensional NumPy array that is the live storage, or None."""
         return None
 
+    def _copies_arrays(self) -> bool:
+        """Tell whether ``new_like`` copies a NumPy array of the dtype's element type at once."""
+        return False
+
     def _read_span(self, start: int, out: "memoryview[Any]") -> object:
         """Fill ``out`` with the slots from ``start``; NotImplemented where this is not offered."""
         return NotImplemented

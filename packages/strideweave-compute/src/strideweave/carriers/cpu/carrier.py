@@ -257,6 +257,9 @@ class CPU(Carrier):
             "for, and no view"
         )
 
+    def _copies_arrays(self) -> bool:
+        return True
+
     def _host_array(self) -> Array | None:
         return None if self._released else self._buffer
 

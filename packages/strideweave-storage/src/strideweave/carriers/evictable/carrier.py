@@ -328,6 +328,9 @@ class Evictable(DependentCarrier):
     # Bulk access. A primary without spans is read and written slot by slot here, because a bulk
     # write through the hierarchy is one step of its version.
 
+    def _copies_arrays(self) -> bool:
+        return self.primary._copies_arrays()
+
     def _host_array(self) -> Any:
         residency = self._residency
         if self._released or residency.is_evicted:

@@ -159,7 +159,8 @@ class FileBacked(Carrier):
         """Build a fresh FileBacked that holds the values; works on a released one too.
 
         Args:
-            values: One value per slot, iterated once; None becomes zero.
+            values: One value per slot, iterated once; None becomes zero. A one-dimensional NumPy
+                array of the dtype's element type is written as it is.
             mutable: Whether the new carrier can be written.
             dtype: Its dtype; by default this carrier's.
 
@@ -240,6 +241,9 @@ class FileBacked(Carrier):
             f"FileBacked only stores values and does not execute {operation_name!r}: move or copy "
             "the Tensor to a carrier that computes"
         )
+
+    def _copies_arrays(self) -> bool:
+        return True
 
     def _read_span(self, start: int, out: "memoryview[Any]") -> object:
         file = self._file
