@@ -1,14 +1,16 @@
 """Hypothesis profiles (few cases in every run, many in ``nox -s slow``), and shared fixtures."""
 
+import itertools
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -95,6 +97,84 @@ def attach_block_device(tmp_path: Path) -> Iterator[Attach]:
             return node, image
 
         yield attach
+
+
+@pytest.fixture
+def open_device(tmp_path: Path) -> Callable[..., Any]:
+    """Open a fresh file as a BlockDevice of the given sizes; ``direct`` opens it twice."""
+    package = "strideweave.carriers.block_device"
+    device_class = import_module(package).BlockDevice
+    geometry_class = import_module(f"{package}.geometry").Geometry
+    node_class = import_module(f"{package}.opening").OpenNode
+    numbers = itertools.count()
+
+    def open_one(
+        capacity: int = 2**20, logical: int = 512, physical: int = 4096, direct: bool = False
+    ) -> Any:
+        path = tmp_path / f"device{next(numbers)}"
+        path.touch()
+        os.truncate(path, capacity)
+        descriptor = os.open(path, os.O_RDWR)
+        second = os.open(path, os.O_RDWR) if direct else None
+        geometry = geometry_class(capacity, logical, physical)
+        return device_class._adopt(node_class(str(path), descriptor, second, geometry))
+
+    return open_one
+
+
+class DeviceCalls:
+    """The system calls for block devices that were made, and what the next ones do.
+
+    ``log`` has one ``(name, bytes, offset)`` per call and ``descriptors`` what it was made on;
+    ``closed`` has the closed descriptors, as devices of other tests may be collected at any time.
+    ``plan`` holds, by name, what the next calls do: move at most that many bytes, or raise; a plan
+    of None is a call like any other.
+    """
+
+    NAMES = ("_pread_into", "_pwrite_from", "_fdatasync", "_fsync", "_close")
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.log: list[tuple[str, int, int]] = []
+        self.descriptors: list[int] = []
+        self.closed: list[int] = []
+        self.plan: dict[str, list[Any]] = {name: [] for name in self.NAMES}
+        system = import_module("strideweave.carriers.block_device.system")
+        for name in self.NAMES:
+            monkeypatch.setattr(system, name, self._wrapped(name, getattr(system, name)))
+
+    def _wrapped(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def run(descriptor: int, *arguments: Any) -> Any:
+            self._note(name, descriptor, *arguments)
+            plan = self.plan[name].pop(0) if self.plan[name] else None
+            if isinstance(plan, BaseException):
+                if name == "_close":  # the system closes even so
+                    with suppress(OSError):
+                        call(descriptor)
+                raise plan
+            if plan is None:
+                return call(descriptor, *arguments)
+            view, offset = arguments
+            return call(descriptor, view[:plan], offset) if plan else 0
+
+        return run
+
+    def _note(self, name: str, descriptor: int, view: Any = b"", offset: int = 0) -> None:
+        if name == "_close":
+            self.closed.append(descriptor)
+        else:
+            self.log.append((name, len(view), offset))
+            self.descriptors.append(descriptor)
+
+    def take(self) -> list[tuple[str, int, int]]:
+        """Give the calls since the last time."""
+        log, self.log, self.descriptors = self.log, [], []
+        return log
+
+
+@pytest.fixture
+def device_calls(monkeypatch: pytest.MonkeyPatch) -> DeviceCalls:
+    """Log and script the system calls for block devices."""
+    return DeviceCalls(monkeypatch)
 
 
 def without_privilege(variable: str, reason: str) -> NoReturn:

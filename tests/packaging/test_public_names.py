@@ -50,6 +50,7 @@ EXPORTS = {
     "strideweave.carriers": DTYPES
     + CAPABILITY_TYPES
     + "CLOSED_CARRIER_MESSAGE Carrier carrier_names load_carrier reject_carrier_subclass",
+    "strideweave.carriers.block_device": "BlockDevice BlockDeviceCarrier",
     "strideweave.carriers.cpu": "CPU",
     "strideweave.carriers.dtype": DTYPES
     + "accepts_storage_dtype storage_zero validate_storage_dtype",
@@ -95,9 +96,13 @@ EXPORTS = {
     "strideweave.tensor": "Tensor",
     "strideweave.testing": "ArrayCarrier",
 }
-MOVE_OPERATIONS = ["CpuToFileBackedMoveOperation", "FileBackedToCpuMoveOperation"]
+MOVE_OPERATIONS = [
+    *("BlockDeviceToCpuMoveOperation", "CpuToBlockDeviceMoveOperation"),
+    *("CpuToFileBackedMoveOperation", "FileBackedToCpuMoveOperation"),
+]
 OTHER_LAYERS = [
-    *("CPU", "Evictable", "FileBacked", "Generic", "ResidencyPlan", "TileSelection", "TileSet"),
+    *("BlockDevice", "BlockDeviceCarrier", "CPU", "Evictable", "FileBacked", "Generic"),
+    *("ResidencyPlan", "TileSelection", "TileSet"),
     *MOVE_OPERATIONS,
 ]
 

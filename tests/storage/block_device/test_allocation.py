@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +19,8 @@ def place(carrier: Any) -> tuple[int, int]:
 
 
 @pytest.mark.rule("B-8")
-def test_extents_are_padded(open_file: Open) -> None:
-    device = open_file()
+def test_extents_are_padded(open_device: Open) -> None:
+    device = open_device()
     carriers = [device.allocate(size) for size in (0, 1, 1024, 1025, 2048)]
     assert [carrier.extent_bytes for carrier in carriers] == [0, 4096, 4096, 8192, 8192]
     assert [carrier.device_offset_bytes for carrier in carriers] == [0, 0, 4096, 8192, 16384]
@@ -28,8 +29,8 @@ def test_extents_are_padded(open_file: Open) -> None:
 
 
 @pytest.mark.rule("B-9")
-def test_the_lowest_free_range_is_taken_and_neighbours_merge(open_file: Open) -> None:
-    device = open_file(16384)
+def test_the_lowest_free_range_is_taken_and_neighbours_merge(open_device: Open) -> None:
+    device = open_device(16384)
     a, b, c = (device.allocate(1) for _ in range(3))
     assert [place(carrier) for carrier in (a, b, c)] == [(0, 4096), (4096, 4096), (8192, 4096)]
     a.release()
@@ -41,68 +42,68 @@ def test_the_lowest_free_range_is_taken_and_neighbours_merge(open_file: Open) ->
 
 
 @pytest.mark.rule("B-9", "B-12")
-def test_a_full_device_is_an_error_without_transfers(open_file: Open, calls: Any) -> None:
-    device = open_file(8192)
+def test_a_full_device_is_an_error_without_transfers(open_device: Open, device_calls: Any) -> None:
+    device = open_device(8192)
     held = [device.allocate(1, empty=True) for _ in range(2)]
     with pytest.raises(MemoryError, match="no aligned extent of 4096 bytes"):
         device.allocate(1)
     with pytest.raises(MemoryError, match="no aligned extent"):
         device.allocate(2**60)
-    assert not calls.log and not device.is_faulted() and len(held) == 2
+    assert not device_calls.log and not device.is_faulted() and len(held) == 2
     assert place(device.allocate(0)) == (0, 0)
 
 
 @pytest.mark.rule("B-7", "B-8")
-def test_a_last_partial_block_is_not_used(open_file: Open) -> None:
-    device = open_file(8192 + 512)
+def test_a_last_partial_block_is_not_used(open_device: Open) -> None:
+    device = open_device(8192 + 512)
     device.allocate(2048).release()
     with pytest.raises(MemoryError):
         device.allocate(2049)
 
 
 @pytest.mark.rule("B-9", "B-10")
-def test_a_carrier_without_slots_stays_so(open_file: Open, calls: Any) -> None:
-    carrier = open_file().allocate(0)
-    assert (carrier.size(), *place(carrier)) == (0, 0, 0) and not calls.log
+def test_a_carrier_without_slots_stays_so(open_device: Open, device_calls: Any) -> None:
+    carrier = open_device().allocate(0)
+    assert (carrier.size(), *place(carrier)) == (0, 0, 0) and not device_calls.log
     assert not hasattr(carrier, "_allocate")
     with pytest.raises(IndexError):
         carrier[0]
 
 
 @pytest.mark.rule("B-11")
-def test_a_new_carrier_holds_zeros(open_file: Open, calls: Any) -> None:
-    device = open_file()
+def test_a_new_carrier_holds_zeros(open_device: Open, device_calls: Any) -> None:
+    device = open_device()
     device.allocate(2000).new_like([7.0] * 2000).release()
     dirty = device.allocate(2000, empty=True)
     position = dirty.device_offset_bytes
     dirty[0] = dirty[1999] = 7.0
     dirty.release()
-    calls.take()
+    device_calls.take()
     clean = device.allocate(2000)
-    assert calls.take() == [("_pwrite_from", 8000, position), ("_fdatasync", 0, 0)]
+    assert device_calls.take() == [("_pwrite_from", 8000, position), ("_fdatasync", 0, 0)]
     assert [clean[slot] for slot in (0, 1000, 1999)] == [0.0] * 3 and clean.version == 0
 
 
 @pytest.mark.rule("B-11")
-def test_an_empty_carrier_holds_what_the_node_holds(open_file: Open, calls: Any) -> None:
-    device = open_file()
+def test_an_empty_carrier_holds_what_the_node_holds(open_device: Open, device_calls: Any) -> None:
+    device = open_device()
     first = device.allocate(3)
     first[1] = 1.5
     first.release()
-    calls.take()
+    device_calls.take()
     found = device.allocate(3, empty=True)
-    assert not calls.log
+    assert not device_calls.log
     assert found[1] == 1.5 and found.version == 0
 
 
 @pytest.mark.rule("B-11")
 def test_many_zeros_share_one_piece_of_memory(
-    open_file: Open, calls: Any, monkeypatch: pytest.MonkeyPatch
+    open_device: Open, device_calls: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("strideweave.carriers.block_device.transfers.ZERO_PIECE_BYTES", 4096)
-    carrier = open_file().allocate(2500)
+    carrier = open_device().allocate(2500)
     writes = [("_pwrite_from", 4096, 0), ("_pwrite_from", 4096, 4096), ("_pwrite_from", 1808, 8192)]
-    assert calls.take() == [*writes, ("_fdatasync", 0, 0)]
+    assert device_calls.take() == [*writes, ("_fdatasync", 0, 0)]
     assert carrier[2499] == 0.0
 
 
@@ -134,32 +135,32 @@ ROWS: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
 @pytest.mark.rule("B-8", "B-12", "R-26")
 @pytest.mark.parametrize(("size", "options", "kind", "message"), ROWS)
 def test_refused_requests(
-    open_file: Open,
-    calls: Any,
+    open_device: Open,
+    device_calls: Any,
     size: Any,
     options: dict[str, Any],
     kind: type[Exception],
     message: str,
 ) -> None:
-    device = open_file()
+    device = open_device()
     prototype = device.allocate(0)
     for allocate in (device.allocate, prototype.allocate_like):
         with pytest.raises(kind, match=message):
             allocate(size, **options)
-    assert not calls.log and place(device.allocate(1, empty=True)) == (0, 4096)
+    assert not device_calls.log and place(device.allocate(1, empty=True)) == (0, 4096)
 
 
 @pytest.mark.rule("B-29", "B-41")
-def test_a_request_is_checked_before_the_device(open_file: Open, calls: Any) -> None:
-    device = open_file()
+def test_a_request_is_checked_before_the_device(open_device: Open, device_calls: Any) -> None:
+    device = open_device()
     device.close()
     for options in ({"mutable": 1}, {"dtype": DType.Int32}, {"empty": None}):
         with pytest.raises((TypeError, ValueError)):
             device.allocate(1, **options)
     with pytest.raises(RuntimeError, match="closed"):
         device.allocate(1)
-    faulted = open_file()
-    calls.plan["_pwrite_from"] = [OSError(5, "gone")]
+    faulted = open_device()
+    device_calls.plan["_pwrite_from"] = [OSError(5, "gone")]
     with pytest.raises(OSError, match="gone"):
         faulted.allocate(1)
     with pytest.raises(RuntimeError, match="faulted"):
@@ -169,12 +170,12 @@ def test_a_request_is_checked_before_the_device(open_file: Open, calls: Any) -> 
 @pytest.mark.rule("B-12", "B-27", "G-3")
 @pytest.mark.parametrize("name", ["_pwrite_from", "_fdatasync"])
 def test_a_failed_initialization_gives_the_range_back(
-    open_file: Open, calls: Any, name: str
+    open_device: Open, device_calls: Any, name: str
 ) -> None:
-    device = open_file()
+    device = open_device()
     neighbour = device.allocate(1)
     neighbour[0] = 1.5
-    calls.plan[name] = [OSError(5, "gone")]
+    device_calls.plan[name] = [OSError(5, "gone")]
     with pytest.raises(OSError, match="gone") as failure:
         device.allocate(5)
     assert failure.value.filename == device.path
@@ -185,9 +186,9 @@ def test_a_failed_initialization_gives_the_range_back(
 
 
 @pytest.mark.rule("B-12", "B-27")
-def test_a_part_of_the_zeros_is_no_initialization(open_file: Open, calls: Any) -> None:
-    device = open_file()
-    calls.plan["_pwrite_from"] = [8, 0]
+def test_a_part_of_the_zeros_is_no_initialization(open_device: Open, device_calls: Any) -> None:
+    device = open_device()
+    device_calls.plan["_pwrite_from"] = [8, 0]
     with pytest.raises(RuntimeError) as failure:
         device.allocate(5)
     assert "incomplete block-device initialization: completed 8 of 20 bytes" in str(failure.value)
@@ -195,21 +196,32 @@ def test_a_part_of_the_zeros_is_no_initialization(open_file: Open, calls: Any) -
 
 
 @pytest.mark.rule("B-14", "C-31", "C-32")
-def test_new_like_stores_values_in_one_transfer(open_file: Open, calls: Any) -> None:
-    device = open_file()
+def test_new_like_stores_values_in_one_transfer(open_device: Open, device_calls: Any) -> None:
+    device = open_device()
     prototype = device.allocate(2, mutable=False)
-    calls.take()
+    device_calls.take()
     fresh = prototype.new_like(iter([1.1, None, 3, True]))
-    assert calls.take() == [("_pwrite_from", 16, 4096), ("_fdatasync", 0, 0)]
+    assert device_calls.take() == [("_pwrite_from", 16, 4096), ("_fdatasync", 0, 0)]
     assert [fresh[slot] for slot in range(4)] == [1.100000023841858, 0.0, 3.0, 1.0]
     assert fresh.version == 0 and fresh.is_mutable() and fresh.device is device
     assert not prototype.new_like([1.0], mutable=False).is_mutable()
     assert prototype.new_like([]).size() == 0
 
 
+@pytest.mark.rule("B-14", "B-25")
+def test_new_like_writes_an_array_as_it_is(open_device: Open, device_calls: Any) -> None:
+    prototype = open_device().allocate(0)
+    values = np.random.default_rng(1).random(3000, np.float32)
+    fresh = prototype.new_like(values)
+    assert device_calls.take() == [("_pwrite_from", 12000, 0), ("_fdatasync", 0, 0)]
+    assert fresh[2999] == values[2999]
+    assert prototype.new_like(values[::2])[1] == values[2]
+    assert prototype.new_like(np.array([1, 2], np.int64))[1] == 2.0
+
+
 @pytest.mark.rule("B-14", "B-16", "B-17")
-def test_new_like_checks_flags_before_values(open_file: Open, calls: Any) -> None:
-    prototype = open_file().allocate(0)
+def test_new_like_checks_flags_before_values(open_device: Open, device_calls: Any) -> None:
+    prototype = open_device().allocate(0)
     asked = []
 
     def values() -> Iterator[float]:
@@ -227,33 +239,33 @@ def test_new_like_checks_flags_before_values(open_file: Open, calls: Any) -> Non
         prototype.new_like(["x"])
     with pytest.raises(OverflowError):
         prototype.new_like([10**400])
-    assert not calls.log
+    assert not device_calls.log
 
 
 @pytest.mark.rule("B-14", "B-39", "C-30")
-def test_a_released_carrier_is_a_factory(open_file: Open, calls: Any) -> None:
-    device = open_file()
+def test_a_released_carrier_is_a_factory(open_device: Open, device_calls: Any) -> None:
+    device = open_device()
     carrier = device.allocate(0).new_like([1.0, 2.0, 3.0])
     carrier.release()
-    calls.take()
+    device_calls.take()
     held = carrier.new_like([5.0])
     like = carrier.allocate_like(2, mutable=False)
     assert held[0] == 5.0 and like[1] == 0.0 and not like.is_mutable()
     assert carrier.allocate_like(2, dtype=DType.Float32, empty=True).size() == 2
-    assert [entry for entry in calls.log if entry[0] == "_pread_into"] == [
+    assert [entry for entry in device_calls.log if entry[0] == "_pread_into"] == [
         ("_pread_into", 4, 0),
         ("_pread_into", 4, 4096 + 4),
     ]
 
 
 @pytest.mark.rule("B-14", "B-29")
-def test_factories_of_a_faulted_device(open_file: Open, calls: Any) -> None:
-    device = open_file()
+def test_factories_of_a_faulted_device(open_device: Open, device_calls: Any) -> None:
+    device = open_device()
     carrier = device.allocate(1)
-    calls.plan["_pwrite_from"] = [OSError(5, "gone")]
+    device_calls.plan["_pwrite_from"] = [OSError(5, "gone")]
     with pytest.raises(OSError, match="gone"):
         carrier.new_like([1.0])
-    calls.take()
+    device_calls.take()
     factories: list[Callable[[], Any]] = [
         lambda: carrier.new_like([1.0]),
         lambda: carrier.allocate_like(1, empty=True),
@@ -261,12 +273,12 @@ def test_factories_of_a_faulted_device(open_file: Open, calls: Any) -> None:
     for make in factories:
         with pytest.raises(RuntimeError, match="faulted"):
             make()
-    assert not calls.log
+    assert not device_calls.log
 
 
 @pytest.mark.rule("B-13")
-def test_two_objects_on_one_node_know_nothing_of_each_other(open_file: Open) -> None:
-    first, second = open_file(), open_file()
+def test_two_objects_on_one_node_know_nothing_of_each_other(open_device: Open) -> None:
+    first, second = open_device(), open_device()
     assert place(first.allocate(1)) == place(second.allocate(1)) == (0, 4096)
 
 

@@ -37,20 +37,20 @@ class Interrupted(KeyboardInterrupt): ...
 )
 @pytest.mark.parametrize("direct", [True, False])
 def test_a_failure_at_each_call(
-    open_file: Open,
-    calls: Any,
+    open_device: Open,
+    device_calls: Any,
     name: str,
     act: Callable[[Any], Any],
     versions: int,
     error: BaseException,
     direct: bool,
 ) -> None:
-    device = open_file(direct=direct)
+    device = open_device(direct=direct)
     carrier, other = device.allocate(700, empty=True), device.allocate(3, empty=True)
-    calls.plan[name] = [error]
+    device_calls.plan[name] = [error]
     with pytest.raises(type(error)) as failure:
         act(carrier)
-    assert failure.value is error and not calls.plan[name]
+    assert failure.value is error and not device_calls.plan[name]
     if isinstance(error, OSError):
         assert failure.value.filename == device.path  # type: ignore[attr-defined]
     assert device.is_faulted() and not device.is_closed()
@@ -62,11 +62,11 @@ def test_a_failure_at_each_call(
 @pytest.mark.rule("B-27", "G-9")
 @pytest.mark.parametrize(("name", "act", "versions"), SITES[:4])
 def test_a_failure_after_some_bytes(
-    open_file: Open, calls: Any, name: str, act: Callable[[Any], Any], versions: int
+    open_device: Open, device_calls: Any, name: str, act: Callable[[Any], Any], versions: int
 ) -> None:
-    device = open_file()
+    device = open_device()
     carrier = device.allocate(700, empty=True)
-    calls.plan[name] = [3, OSError(errno.EIO, "gone")]
+    device_calls.plan[name] = [3, OSError(errno.EIO, "gone")]
     with pytest.raises(OSError, match="gone"):
         act(carrier)
     assert device.is_faulted() and carrier.version == versions
@@ -87,13 +87,13 @@ def refusals(carrier: Any) -> list[Callable[[], Any]]:
 
 
 @pytest.mark.rule("B-29", "B-30", "B-39", "B-41")
-def test_what_a_faulted_device_still_does(open_file: Open, calls: Any) -> None:
-    device = open_file(direct=True)
+def test_what_a_faulted_device_still_does(open_device: Open, device_calls: Any) -> None:
+    device = open_device(direct=True)
     carrier, other = device.allocate(5), device.allocate(2)
-    calls.plan["_pread_into"] = [OSError(errno.EIO, "gone")]
+    device_calls.plan["_pread_into"] = [OSError(errno.EIO, "gone")]
     with pytest.raises(OSError, match="gone"):
         carrier[0]
-    calls.take()
+    device_calls.take()
     for refused in refusals(carrier):
         with pytest.raises(RuntimeError, match=r"faulted.*open the device again"):
             refused()
@@ -110,14 +110,14 @@ def test_what_a_faulted_device_still_does(open_file: Open, calls: Any) -> None:
     del carrier, other, refused
     gc.collect()  # the frames of the errors above know the carrier
     device.close()
-    assert device.is_closed() and device.is_faulted() and not calls.log
+    assert device.is_closed() and device.is_faulted() and not device_calls.log
 
 
 @pytest.mark.rule("B-27", "B-28")
 def test_a_failure_before_the_transfer_does_not_fault(
-    open_file: Open, calls: Any, monkeypatch: pytest.MonkeyPatch
+    open_device: Open, device_calls: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    device = open_file()
+    device = open_device()
     carrier = device.allocate(5)
 
     def interrupt(*arguments: Any) -> None:
@@ -130,10 +130,10 @@ def test_a_failure_before_the_transfer_does_not_fault(
 
 
 @pytest.mark.rule("B-27", "B-30")
-def test_another_device_is_not_concerned(open_file: Open, calls: Any) -> None:
-    first, second = open_file(), open_file()
+def test_another_device_is_not_concerned(open_device: Open, device_calls: Any) -> None:
+    first, second = open_device(), open_device()
     carrier, healthy = first.allocate(1), second.allocate(1)
-    calls.plan["_pread_into"] = [OSError(errno.EIO, "gone")]
+    device_calls.plan["_pread_into"] = [OSError(errno.EIO, "gone")]
     with pytest.raises(OSError, match="gone"):
         carrier[0]
     assert healthy[0] == 0.0 and not second.is_faulted()

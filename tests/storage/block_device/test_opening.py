@@ -382,8 +382,8 @@ def test_alignment_is_a_fact_of_the_geometry() -> None:
 
 
 @pytest.mark.rule("B-2", "G-18")
-def test_a_device_is_neither_copied_nor_pickled(open_file: Callable[..., Any]) -> None:
-    device = open_file()
+def test_a_device_is_neither_copied_nor_pickled(open_device: Callable[..., Any]) -> None:
+    device = open_device()
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="cannot be copied or pickled"):
             attempt(device)

@@ -17,8 +17,8 @@ WRITES: list[Callable[..., Any]] = [BlockDeviceCarrier.set_value, BlockDeviceCar
 
 
 @pytest.mark.rule("B-21")
-def test_values_are_binary32_in_host_order(open_file: Open) -> None:
-    device = open_file()
+def test_values_are_binary32_in_host_order(open_device: Open) -> None:
+    device = open_device()
     carrier = device.allocate(5)
     carrier[0], carrier[1], carrier[2], carrier[3] = 1.1, 1e300, -1e300, True
     assert [carrier[slot] for slot in range(5)] == [
@@ -34,28 +34,28 @@ def test_values_are_binary32_in_host_order(open_file: Open) -> None:
 
 
 @pytest.mark.rule("B-21")
-def test_a_signed_zero_and_a_nan_survive(open_file: Open) -> None:
-    carrier = open_file().allocate(2)
+def test_a_signed_zero_and_a_nan_survive(open_device: Open) -> None:
+    carrier = open_device().allocate(2)
     carrier[0], carrier[1] = -0.0, float("nan")
     assert str(carrier[0]) == "-0.0" and carrier[1] != carrier[1]
 
 
 @pytest.mark.rule("B-22", "C-26")
 @pytest.mark.parametrize("write", WRITES)
-def test_a_write_is_one_version(open_file: Open, calls: Any, write: Any) -> None:
-    carrier = open_file().allocate(2)
-    calls.take()
+def test_a_write_is_one_version(open_device: Open, device_calls: Any, write: Any) -> None:
+    carrier = open_device().allocate(2)
+    device_calls.take()
     write(carrier, 1, 2.5)
-    assert carrier.version == 1 and calls.take() == [("_pwrite_from", 4, 4)]
+    assert carrier.version == 1 and device_calls.take() == [("_pwrite_from", 4, 4)]
     assert carrier[1] == 2.5 and carrier.version == 1
 
 
 @pytest.mark.rule("B-22", "B-27", "G-4")
 @pytest.mark.parametrize("write", WRITES)
 def test_a_failed_write_has_advanced_the_version_before(
-    open_file: Open, monkeypatch: pytest.MonkeyPatch, write: Any
+    open_device: Open, monkeypatch: pytest.MonkeyPatch, write: Any
 ) -> None:
-    device = open_file()
+    device = open_device()
     carrier = device.allocate(2)
     seen = []
 
@@ -91,14 +91,14 @@ def owned(carrier: Any) -> None:
 
 @pytest.mark.rule("B-28", "C-13", "C-15")
 @pytest.mark.parametrize("read", READS)
-def test_the_order_of_the_checks_of_a_read(open_file: Open, calls: Any, read: Any) -> None:
+def test_the_order_of_the_checks_of_a_read(open_device: Open, device_calls: Any, read: Any) -> None:
     order: list[tuple[Callable[[Any], None], str]] = [
         (faulted, "faulted"),
         (closed, "closed"),
         (released, "released"),
     ]
-    carrier = open_file().allocate(2)
-    calls.take()
+    carrier = open_device().allocate(2)
+    device_calls.take()
     with pytest.raises(IndexError, match=r"slot 2 is out of range.*2 slots"):
         read(carrier, 2)
     for index in (-1, 2**70):
@@ -110,14 +110,16 @@ def test_the_order_of_the_checks_of_a_read(open_file: Open, calls: Any, read: An
             read(carrier, 9)
     with pytest.raises(TypeError, match="slot index must be an integer, got '0'"):
         read(carrier, "0")
-    assert not calls.log
+    assert not device_calls.log
 
 
 @pytest.mark.rule("B-22", "B-28", "C-14", "C-15")
 @pytest.mark.parametrize("write", WRITES)
-def test_the_order_of_the_checks_of_a_write(open_file: Open, calls: Any, write: Any) -> None:
-    carrier = open_file().allocate(2)
-    calls.take()
+def test_the_order_of_the_checks_of_a_write(
+    open_device: Open, device_calls: Any, write: Any
+) -> None:
+    carrier = open_device().allocate(2)
+    device_calls.take()
     with pytest.raises(TypeError, match="real number"):
         write(carrier, 0, "x")
     with pytest.raises(OverflowError):
@@ -135,21 +137,21 @@ def test_the_order_of_the_checks_of_a_write(open_file: Open, calls: Any, write: 
             write(carrier, 9, "x")
     with pytest.raises(TypeError, match="slot index"):
         write(carrier, "0", "x")
-    gone = open_file().allocate(1, mutable=False)
+    gone = open_device().allocate(1, mutable=False)
     with pytest.raises(RuntimeError, match="not mutable"):
         write(gone, 9, "x")
     gone.release()
     with pytest.raises(RuntimeError, match="released"):
         write(gone, 9, "x")
     assert carrier.version == gone.version == 0
-    assert [entry for entry in calls.log if entry[0] == "_pwrite_from"] == [
+    assert [entry for entry in device_calls.log if entry[0] == "_pwrite_from"] == [
         ("_pwrite_from", 4, 0)  # the zeros of the second carrier
     ]
 
 
 @pytest.mark.rule("B-28")
-def test_refused_access_does_not_fault(open_file: Open) -> None:
-    device = open_file()
+def test_refused_access_does_not_fault(open_device: Open) -> None:
+    device = open_device()
     carrier = device.allocate(1, mutable=False)
     attempts: list[Callable[[], Any]] = [
         lambda: carrier[1],
@@ -170,10 +172,10 @@ def test_refused_access_does_not_fault(open_file: Open) -> None:
     [(released, "released"), (faulted, "faulted"), (owned, "owned")],
 )
 def test_a_value_that_changes_the_preconditions(
-    open_file: Open, calls: Any, change: Any, message: str
+    open_device: Open, device_calls: Any, change: Any, message: str
 ) -> None:
-    carrier = open_file().allocate(1)
-    calls.take()
+    carrier = open_device().allocate(1)
+    device_calls.take()
 
     class Value:
         def __float__(self) -> float:
@@ -183,4 +185,4 @@ def test_a_value_that_changes_the_preconditions(
     Real.register(Value)
     with pytest.raises(RuntimeError, match=message):
         carrier[0] = Value()
-    assert carrier.version == 0 and not calls.log
+    assert carrier.version == 0 and not device_calls.log

@@ -38,18 +38,18 @@ Open = Callable[..., Any]
 
 @pytest.mark.rule("B-44", "C-45")
 @pytest.mark.parametrize("name", ["add", "reshape", "permute", "made_up"])
-def test_no_name_is_executed(open_file: Open, calls: Any, name: str) -> None:
-    carrier = open_file().allocate(1, empty=True)
+def test_no_name_is_executed(open_device: Open, device_calls: Any, name: str) -> None:
+    carrier = open_device().allocate(1, empty=True)
     with pytest.raises(NotImplementedError, match=f"BlockDeviceCarrier.*{name}"):
         carrier.dispatch_op(name)
     with pytest.raises(TypeError):
         carrier.dispatch_op(3)
-    assert not calls.log
+    assert not device_calls.log
 
 
 @pytest.mark.rule("B-44", "O-29")
-def test_no_plan_is_supported(open_file: Open) -> None:
-    carrier = open_file().allocate(1)
+def test_no_plan_is_supported(open_device: Open) -> None:
+    carrier = open_device().allocate(1)
     plan = resolve_operation_plan("add", DType.Float32, DType.Float32)
     for _ in range(2):
         assert carrier.operation_capabilities() == carrier.operation_capabilities("add") == ()
@@ -62,7 +62,7 @@ def test_no_plan_is_supported(open_file: Open) -> None:
 
 
 @pytest.mark.rule("B-44", "C-4")
-def test_the_class_takes_no_definition(open_file: Open) -> None:
+def test_the_class_takes_no_definition(open_device: Open) -> None:
     def nothing(*arguments: Any) -> Any: ...
 
     storage = StorageProvider(nothing, nothing, nothing, nothing, nothing, nothing)
@@ -71,8 +71,8 @@ def test_the_class_takes_no_definition(open_file: Open) -> None:
 
 
 @pytest.mark.rule("B-44", "M-47")
-def test_storage_is_not_exported(open_file: Open) -> None:
-    carrier = open_file().allocate(1)
+def test_storage_is_not_exported(open_device: Open) -> None:
+    carrier = open_device().allocate(1)
     with pytest.raises(BufferError, match="BlockDeviceCarrier"):
         carrier.dlpack_info()
     tensor = Tensor(carrier, 0, Layout(Shape(1), Stride(1)))
@@ -81,47 +81,51 @@ def test_storage_is_not_exported(open_file: Open) -> None:
 
 
 @pytest.mark.rule("C-6")
-def test_carriers_are_not_copied(open_file: Open) -> None:
+def test_carriers_are_not_copied(open_device: Open) -> None:
     with pytest.raises(TypeError, match="cannot be copied or pickled"):
-        copy.copy(open_file().allocate(1))
+        copy.copy(open_device().allocate(1))
 
 
 @pytest.mark.rule("D-42", "B-8")
-def test_float32_is_the_one_dtype(open_file: Open) -> None:
-    carrier = open_file().allocate(1)
+def test_float32_is_the_one_dtype(open_device: Open) -> None:
+    carrier = open_device().allocate(1)
     assert carrier.dtype() is DType.Float32 and carrier.supports_storage_dtype(DType.Float32)
     assert not carrier.supports_storage_dtype(DType.Int32)
 
 
 @pytest.mark.rule("C-41", "T-47", "M-49", "B-26", "B-51")
-def test_tensors_read_and_write_by_spans(open_file: Open, calls: Any) -> None:
-    carrier = open_file().allocate(12)
+def test_tensors_read_and_write_by_spans(open_device: Open, device_calls: Any) -> None:
+    carrier = open_device().allocate(12)
     tensor = Tensor(carrier, 1, Layout(Shape([2, 3]), Stride([1, 3])))
-    calls.take()
+    device_calls.take()
     tensor[...] = array("f", [1, 2, 3, 4, 5, 6])
     assert carrier.version == 1
-    assert [name for name, _, _ in calls.take()] == ["_pread_into", "_pwrite_from", "_fdatasync"]
+    assert [name for name, _, _ in device_calls.take()] == [
+        "_pread_into",
+        "_pwrite_from",
+        "_fdatasync",
+    ]
     assert tensor.tolist() == [[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]
     assert np.asarray(tensor).tolist() == [[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]
-    assert [entry[1] for entry in calls.take()] == [32, 32]
+    assert [entry[1] for entry in device_calls.take()] == [32, 32]
     assert tensor[1, 2] == 6.0 and carrier[3] == 0.0
     tensor[0, 0] = 9.0
     assert carrier[1] == 9.0 and carrier.version == 2
 
 
 @pytest.mark.rule("C-26", "C-28", "B-22", "G-4")
-def test_a_failed_bulk_write_is_one_version(open_file: Open, calls: Any) -> None:
-    carrier = open_file().allocate(4)
+def test_a_failed_bulk_write_is_one_version(open_device: Open, device_calls: Any) -> None:
+    carrier = open_device().allocate(4)
     tensor = Tensor(carrier, 0, Layout(Shape(4), Stride(1)))
-    calls.plan["_pwrite_from"] = [5, OSError(5, "gone")]
+    device_calls.plan["_pwrite_from"] = [5, OSError(5, "gone")]
     with pytest.raises(OSError, match="gone"):
         tensor[...] = 1.0
     assert carrier.version == 1
 
 
 @pytest.mark.rule("B-44")
-def test_operations_on_its_tensors_are_refused(open_file: Open) -> None:
-    tensor = Tensor(open_file().allocate(4), 0, Layout(Shape(4), Stride(1)))
+def test_operations_on_its_tensors_are_refused(open_device: Open) -> None:
+    tensor = Tensor(open_device().allocate(4), 0, Layout(Shape(4), Stride(1)))
     with pytest.raises(NotImplementedError, match="BlockDeviceCarrier"):
         add(tensor, tensor)
     with pytest.raises(NotImplementedError, match="BlockDeviceCarrier"):

@@ -73,9 +73,9 @@ def started(action: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
     ],
 )
 def test_everything_waits_for_a_running_transfer(
-    open_file: Open, gate: Gate, action: Callable[[Any, Any], Any]
+    open_device: Open, gate: Gate, action: Callable[[Any, Any], Any]
 ) -> None:
-    device = open_file()
+    device = open_device()
     first, second = device.allocate(600, empty=True), device.allocate(2, empty=True)
     writer, written = started(lambda: spans.write_span(first, 0, array("f", [1.0] * 600)))
     assert gate.entered.wait(BOUND)
@@ -90,8 +90,8 @@ def test_everything_waits_for_a_running_transfer(
 
 
 @pytest.mark.rule("B-15", "B-41")
-def test_close_waits_for_a_running_transfer(open_file: Open, gate: Gate) -> None:
-    device = open_file()
+def test_close_waits_for_a_running_transfer(open_device: Open, gate: Gate) -> None:
+    device = open_device()
     carrier = device.allocate(2, empty=True)
     _, written = started(lambda: spans.write_span(carrier, 0, array("f", [1.0])))
     assert gate.entered.wait(BOUND)
@@ -104,8 +104,8 @@ def test_close_waits_for_a_running_transfer(open_file: Open, gate: Gate) -> None
 
 
 @pytest.mark.rule("B-15")
-def test_devices_do_not_wait_for_each_other(open_file: Open, gate: Gate) -> None:
-    first, second = open_file(), open_file()
+def test_devices_do_not_wait_for_each_other(open_device: Open, gate: Gate) -> None:
+    first, second = open_device(), open_device()
     carrier, other = first.allocate(1, empty=True), second.allocate(1, empty=True)
     writer, _ = started(lambda: carrier.set_value(0, 1.0))
     assert gate.entered.wait(BOUND)
@@ -115,8 +115,8 @@ def test_devices_do_not_wait_for_each_other(open_file: Open, gate: Gate) -> None
 
 
 @pytest.mark.rule("B-18")
-def test_an_extent_is_reused_only_after_its_transfer(open_file: Open, gate: Gate) -> None:
-    device = open_file()
+def test_an_extent_is_reused_only_after_its_transfer(open_device: Open, gate: Gate) -> None:
+    device = open_device()
     carrier = device.allocate(1024, empty=True)
     values = array("f", [1.0]) * 1024
     writer, _ = started(lambda: spans.write_span(carrier, 0, values))
@@ -133,8 +133,8 @@ def test_an_extent_is_reused_only_after_its_transfer(open_file: Open, gate: Gate
 
 @pytest.mark.rule("B-16")
 @pytest.mark.parametrize("winner", ["release", "claim"])
-def test_a_write_that_lost_the_race_is_refused(open_file: Open, gate: Gate, winner: str) -> None:
-    device = open_file()
+def test_a_write_that_lost_the_race_is_refused(open_device: Open, gate: Gate, winner: str) -> None:
+    device = open_device()
     blocker, carrier = device.allocate(1, empty=True), device.allocate(1, empty=True)
     holder, _ = started(lambda: blocker.set_value(0, 1.0))
     assert gate.entered.wait(BOUND)
@@ -155,8 +155,8 @@ def test_a_write_that_lost_the_race_is_refused(open_file: Open, gate: Gate, winn
 
 
 @pytest.mark.rule("B-16", "B-17")
-def test_caller_code_may_use_the_same_device(open_file: Open) -> None:
-    device = open_file()
+def test_caller_code_may_use_the_same_device(open_device: Open) -> None:
+    device = open_device()
     carrier, other = device.allocate(4), device.allocate(2)
 
     class Index:
@@ -182,8 +182,8 @@ def test_caller_code_may_use_the_same_device(open_file: Open) -> None:
 
 
 @pytest.mark.rule("B-17", "G-3")
-def test_raising_caller_code_changes_nothing(open_file: Open, calls: Any) -> None:
-    device = open_file()
+def test_raising_caller_code_changes_nothing(open_device: Open, device_calls: Any) -> None:
+    device = open_device()
     carrier = device.allocate(2, empty=True)
 
     class Raising:
@@ -210,7 +210,7 @@ def test_raising_caller_code_changes_nothing(open_file: Open, calls: Any) -> Non
     for attempt in attempts:
         with pytest.raises(KeyError, match="mine"):
             attempt()
-    assert not calls.log and carrier.version == 0 and not device.is_faulted()
+    assert not device_calls.log and carrier.version == 0 and not device.is_faulted()
     assert device.allocate(1, empty=True).device_offset_bytes == 4096
 
 
@@ -229,10 +229,10 @@ class Observed:
 
 @pytest.mark.rule("B-19", "G-14")
 def test_a_finalizer_inside_a_locked_section(
-    open_file: Open, monkeypatch: pytest.MonkeyPatch
+    open_device: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python may collect foreign garbage in the middle of a transfer: no hang, no half step."""
-    device = open_file()
+    device = open_device()
     carrier, dropped, kept = (device.allocate(1) for _ in range(3))
     outcomes: list[Any] = []
     garbage = [
@@ -257,9 +257,9 @@ def test_a_finalizer_inside_a_locked_section(
 
 @pytest.mark.rule("B-19")
 def test_a_carrier_collected_inside_a_locked_section(
-    open_file: Open, monkeypatch: pytest.MonkeyPatch
+    open_device: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    device = open_file()
+    device = open_device()
     carrier = device.allocate(1)
     dropped = [device.allocate(1)]
     pwrite = system._pwrite_from
@@ -274,8 +274,8 @@ def test_a_carrier_collected_inside_a_locked_section(
 
 
 @pytest.mark.rule("B-19", "B-40", "G-14")
-def test_carriers_from_cycles_while_others_allocate(open_file: Open) -> None:
-    device = open_file(2**22)
+def test_carriers_from_cycles_while_others_allocate(open_device: Open) -> None:
+    device = open_device(2**22)
 
     def churn(seed: int) -> int:
         for round_number in range(150):
@@ -294,8 +294,8 @@ def test_carriers_from_cycles_while_others_allocate(open_file: Open) -> None:
 
 
 @pytest.mark.rule("B-8", "B-15", "G-14")
-def test_threads_keep_to_their_extents(open_file: Open) -> None:
-    device = open_file(2**22, direct=True)
+def test_threads_keep_to_their_extents(open_device: Open) -> None:
+    device = open_device(2**22, direct=True)
 
     def churn(seed: int) -> None:
         random = np.random.default_rng(seed)

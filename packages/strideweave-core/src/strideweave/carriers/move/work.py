@@ -1,6 +1,7 @@
 """The steps of one move between two carriers, and what undoes them."""
 
 from collections.abc import Callable
+from traceback import clear_frames
 from typing import Any, final
 
 from strideweave.carriers.base import Carrier
@@ -169,7 +170,9 @@ class MoveWork:
         except Exception as failure:
             failure.add_note(f"this followed another failure of the move: {error!r}")
             error = failure
-        # The failure's traceback holds this object: whoever keeps it must not keep the carriers.
+        # Whoever keeps the failure must not keep the carriers, which this object and the frames of
+        # the traceback know.
+        clear_frames(error.__traceback__)
         del self._claims, self._completion, self._destination, self._operation
         del self._source_token, self._tensor, self._transfer
         return error

@@ -167,7 +167,8 @@ class BlockDeviceCarrier(Carrier):
         """Store values in a fresh carrier on the same device; works on a released one too.
 
         Args:
-            values: One value per slot, iterated once; None becomes zero.
+            values: One value per slot, iterated once; None becomes zero. A one-dimensional array
+                of binary32 is written as it is.
             mutable: Whether the new carrier can be written.
             dtype: ``DType.Float32`` or None.
 
@@ -231,6 +232,9 @@ class BlockDeviceCarrier(Carrier):
             f"BlockDeviceCarrier only stores values and does not execute {operation_name!r}: move "
             "or copy the Tensor to a CPU carrier first"
         )
+
+    def _copies_arrays(self) -> bool:
+        return True
 
     def _read_span(self, start: int, out: "memoryview[Any]") -> object:
         if not self._lease.is_live:
