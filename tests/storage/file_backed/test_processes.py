@@ -1,5 +1,6 @@
 """Forked and spawned children, and files of a parent."""
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -128,12 +129,12 @@ if __name__ == "__main__":
     assert mine[0] == 1.0 and mine.path.exists()
 """
     )
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    run_program(
-        f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')",
-        TMPDIR=str(temporary),
-    )
+    # The forkserver's socket lies in TMPDIR, and a socket's path is at most 107 bytes long.
+    with tempfile.TemporaryDirectory() as temporary:
+        run_program(
+            f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')",
+            TMPDIR=temporary,
+        )
 
 
 @pytest.mark.rule("C-58", "G-14")
