@@ -8,7 +8,7 @@ import strideweave as sw
 from strideweave import DType, Evictable, FileBacked, Generic, Layout, Operation, Tensor
 from strideweave.carriers.extension import PreparedKernel, ProviderResult
 from strideweave.carriers.operation_policy import OperationPlan, resolve_operation_plan
-from strideweave.operation import ResolvedInvocation, bind_kernel, operation_definitions
+from strideweave.operation import ResolvedInvocation, bind_kernel, operation_definition
 from strideweave.testing import ArrayCarrier
 
 FLOAT, INT, BOOL = DType.Float32, DType.Int32, DType.Bool
@@ -21,9 +21,11 @@ def tensor(values: list[Any], layout: str | None = None, offset: int = 0) -> Ten
 
 
 @pytest.mark.rule("C-80", "O-44", "O-50", "O-40")
-def test_every_defined_name_and_every_view_is_dispatched() -> None:
+def test_every_advertised_name_and_every_view_is_dispatched() -> None:
     carrier = Evictable(Generic([1.0]), Generic([]))
-    for name in [*VIEWS, *(definition.name for definition in operation_definitions())]:
+    advertised = {capability.operation for capability in carrier.operation_capabilities()}
+    assert {"add", "matmul", "lt"} <= advertised
+    for name in [*VIEWS, *sorted(advertised)]:
         first, second = carrier.dispatch_op(name), carrier.dispatch_op(name)
         assert first is not second and first._dispatch_carrier_class is Evictable
     with pytest.raises(NotImplementedError, match=r"Evictable does not execute 'nope'"):
@@ -118,13 +120,40 @@ def test_tiers_of_nested_hierarchies_have_the_same_classes() -> None:
 
 
 @pytest.mark.rule("C-81", "C-77", "O-50")
-def test_a_plan_outside_the_snapshot_is_refused_by_the_match_stage() -> None:
+def test_what_is_not_advertised_is_refused() -> None:
     carrier = Evictable(FileBacked().new_like([1.0]), Generic([]))
     x = Tensor(carrier, 0, Layout.parse("1:1"))
     assert not carrier.supports_operation_plan(resolve_operation_plan("relu", FLOAT))
-    with pytest.raises(sw.UnsupportedOperationPlan, match="Evictable executes no 'relu'"):
-        sw.relu(x)
+    for refused in (lambda: sw.relu(x), lambda: carrier.dispatch_op("relu")):
+        with pytest.raises(sw.UnsupportedOperationPlan, match="Evictable executes no 'relu'"):
+            refused()
     assert x[0:1].tolist() == [1.0]
+
+
+class FloatsOnly(sw.Carrier):
+    """A secondary that stores no Bool."""
+
+    def size(self) -> int:
+        return 0
+
+    def dtype(self) -> DType:
+        return FLOAT
+
+    def _is_mutable(self) -> bool:
+        return True
+
+    def allocate_like(self, size: Any, **keywords: Any) -> "FloatsOnly":
+        return FloatsOnly()
+
+
+@pytest.mark.rule("C-77", "C-81", "O-50")
+def test_a_plan_outside_the_snapshot_is_refused_by_the_match_stage() -> None:
+    x = Tensor(Evictable(Generic([1.0, -1.0]), FloatsOnly()), 0, Layout.parse("2:1"))
+    assert sw.neg(x).tolist() == [-1.0, 1.0]
+    with pytest.raises(sw.UnsupportedOperationPlan, match="executes no 'lt'"):
+        sw.lt(x, x)
+    with pytest.raises(sw.UnsupportedOperationPlan, match="Evictable executes no 'lt'"):
+        operation_definition("lt")(x, x)
 
 
 class Own(Operation):

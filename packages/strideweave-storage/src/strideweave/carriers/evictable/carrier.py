@@ -34,6 +34,9 @@ class Evictable(DependentCarrier):
     Every result of an operation is a promoted hierarchy of its own. Gradients work as on any
     carrier, as long as operands whose values a gradient reads are promoted when it is computed.
 
+    Threads may read, write slots, evict and promote at the same time. A bulk write through a
+    Tensor goes straight to the primary's memory and must not overlap an eviction.
+
     Args:
         primary: A live carrier with at least one slot, which nobody owns. Whether it is mutable
             decides whether the hierarchy is.
@@ -359,17 +362,19 @@ class Evictable(DependentCarrier):
         return None
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self, operation: str) -> Iterator[None]:
         """Keep the values in the primary, and give this thread the owner's access to it."""
-        with self._gate, self._residency.primary:
-            yield
+        with self._gate:
+            self._resident_primary(operation)
+            with self._residency.primary:
+                yield
 
     # Execution
 
     def _dispatch_op(self, operation_name: str) -> Operation:
         if self._residency.is_evicted and not self._released:
             self._refuse_evicted(f"used by {operation_name!r}")
-        return evictable_operation(operation_name)
+        return evictable_operation(self._snapshot, operation_name)
 
     def _require_executable(self, operation: str) -> None:
         super()._require_executable(operation)

@@ -5,6 +5,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, cast
 
 from strideweave.carriers.base import Carrier
+from strideweave.carriers.capability_set import CapabilitySet
+from strideweave.operation.capability import UnsupportedOperationPlan
 from strideweave.operation.definition import find_definition
 from strideweave.operation.dispatch import bind_kernel, bind_view
 from strideweave.operation.invocation import ResolvedInvocation, repeated_invocation
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
     from strideweave.carriers.evictable.carrier import Evictable
 
 
-def evictable_operation(operation_name: str) -> Operation:
+def evictable_operation(held: CapabilitySet, operation_name: str) -> Operation:
     """Bind an operation to the primaries' kernel.
 
     Args:
+        held: What the hierarchy executes.
         operation_name: Name of a definition or of a view.
 
     Returns:
@@ -32,6 +35,7 @@ def evictable_operation(operation_name: str) -> Operation:
 
     Raises:
         NotImplementedError: No operation has that name.
+        UnsupportedOperationPlan: The hierarchy executes no plan of the operation.
     """
     if operation_name in VIEW_OPERATION_NAMES:
         return bind_view(operation_name)
@@ -39,6 +43,11 @@ def evictable_operation(operation_name: str) -> Operation:
         raise NotImplementedError(
             f"Evictable does not execute {operation_name!r}: no operation has that name; "
             "operation_definitions() lists what is defined"
+        )
+    if not held.of(operation_name):
+        raise UnsupportedOperationPlan(
+            f"this Evictable executes no {operation_name!r}: its primary does not, or a tier does "
+            "not store what it gives"
         )
     return bind_kernel(operation_name, run_on_primaries)
 
@@ -56,11 +65,11 @@ def run_on_primaries(invocation: ResolvedInvocation) -> tuple[Tensor, ...]:
         TypeError: The kernel's result is on another carrier class.
     """
     hierarchies: dict[int, Evictable] = {}  # by the identity of the primary
-    lowered = _over_primaries(invocation, hierarchies)
-    tensors = tuple(value for value in lowered.operands if isinstance(value, Tensor))
-    primary = tensors[0]._carrier
-    states = operand_states(tensors)
     with _writing(invocation):
+        lowered = _over_primaries(invocation, hierarchies)
+        tensors = tuple(value for value in lowered.operands if isinstance(value, Tensor))
+        primary = tensors[0]._carrier
+        states = operand_states(tensors)
         outputs = execute_on(primary, lowered)
         classes = tuple(_checked_class(lowered, output, type(primary)) for output in outputs)
         validate_results(outputs, lowered, classes, states)
@@ -111,10 +120,16 @@ def _over_primaries(
 @contextmanager
 def _writing(invocation: ResolvedInvocation) -> Iterator[None]:
     """Give the kernel the owner's access to the primaries that it writes to."""
+    carriers = {
+        id(carrier): cast("Evictable", carrier)
+        for carrier in (
+            cast(Tensor, invocation.operands[position])._carrier
+            for position in invocation.mutated_operands
+        )
+    }
     with ExitStack() as accesses:
-        for position in invocation.mutated_operands:
-            operand = cast(Tensor, invocation.operands[position])
-            accesses.enter_context(cast("Evictable", operand._carrier)._writing())
+        for identity in sorted(carriers):  # in one order, so that no two calls wait for each other
+            accesses.enter_context(carriers[identity]._writing(invocation.name))
         yield
 
 
