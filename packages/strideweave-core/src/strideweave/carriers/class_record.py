@@ -68,6 +68,7 @@ class ClassRecord:
         "carrier_class",
         "definition",
         "interface",
+        "is_dependent",
         "packs",
         "patterns",
         "sealed_by",
@@ -87,6 +88,7 @@ class ClassRecord:
         self.storage = (
             None if definition is None else StorageCalls(carrier_class, definition.storage)
         )
+        self.is_dependent = carrier_class._is_dependent
         kernels = None if definition is None else definition.kernels
         self.interface = None if kernels is None else kernels.interface
         self.packs = packs

@@ -98,6 +98,7 @@ class OperationDefinition:
         "_alignment",
         "_is_builtin",
         "_optional",
+        "_pairs",
         "_parameters",
         "_resolutions",
         "_roles",
@@ -121,6 +122,8 @@ class OperationDefinition:
     _optional: tuple[object, ...]
     _is_builtin: bool
     _resolutions: "dict[tuple[object, ...], Resolution]"
+    # The same for two Tensors, by the identity of their layouts, which the values hold.
+    _pairs: "dict[tuple[object, ...], tuple[Resolution, Layout, Layout]]"
     # Operand count when every operand is a Tensor and nothing else needs binding, else -1.
     _tensor_arity: int
 
@@ -192,6 +195,7 @@ def _build(
         "_parameters": parameters,
         "_optional": optional,
         "_is_builtin": is_builtin,
+        "_pairs": {},
         "_resolutions": {},
         "_tensor_arity": len(overloads[0].operands) if plain and tensors else -1,
     }

@@ -95,7 +95,7 @@ def execute(
         prepared = prepare_candidate(record, candidate, invocation)
         if type(prepared) is PreparedKernel:
             outputs = _submit(prepared, record.carrier_class, invocation)
-            return outputs, (record.carrier_class,) * len(invocation.results)
+            return outputs, (record.carrier_class,) * len(outputs)
         assert isinstance(prepared, Unsupported)
         rejections.append(f"{candidate.pattern.kernel_id}: {prepared.reason}")
     _refuse(record.carrier_class, invocation, rejections)
@@ -226,7 +226,10 @@ def _submit(
     carrier_class: "type[Carrier]",
     invocation: ResolvedInvocation,
 ) -> Outputs:
-    prepared._claim_submission()
+    try:
+        prepared._permissions.pop()
+    except IndexError:
+        prepared._claim_submission()  # raises
     submit = prepared.submit
     try:
         submitted = submit()

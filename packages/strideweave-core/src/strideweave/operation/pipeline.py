@@ -221,10 +221,12 @@ def _until_match(
     if definition._roles is not None:
         definition._roles(operands)
     resolution, invocation = resolve(definition, schema, operands, options, alignment)
-    carrier._require_executable(definition.name)
+    if not tensors or carrier is not tensors[0]._carrier:
+        carrier._require_executable(definition.name)
     for tensor in tensors:
-        if tensor._carrier is not carrier:
-            tensor._carrier._require_executable(definition.name)
+        stored = tensor._carrier
+        if stored._released or stored._class_record.is_dependent:
+            stored._require_executable(definition.name)
     records = resolution.records_graph and grad_mode.enabled
     if records and resolution.records_alias:
         raise ValueError(
@@ -334,7 +336,7 @@ def bind_call(
     for tensor in tensors:
         if type(tensor._carrier) is not carrier_class:
             common_carrier(definition, binding)  # raises
-    if carrier._is_dependent:
+    if carrier._class_record.is_dependent:
         common_carrier(definition, binding)
     return binding, carrier
 

@@ -160,23 +160,34 @@ def resolve(
     """
     if not definition._is_builtin:
         return _resolve_fresh(definition, schema, sources, options, alignment)
-    signature: tuple[object, ...]
+    pair: tuple[object, ...] | None = None
+    resolution: Resolution | None = None
     if definition._tensor_arity == 2:
         lhs, rhs = sources
-        signature = (alignment, lhs._dtype, lhs._layout, rhs._dtype, rhs._layout)
-    else:
-        signature = _signature(schema, sources, options, alignment)
-    resolution = definition._resolutions.get(signature)
+        # The same layout objects as before spare hashing them; the entry keeps them alive.
+        pair = (alignment, lhs._dtype, id(lhs._layout), rhs._dtype, id(rhs._layout))
+        known = definition._pairs.get(pair)
+        if known is not None:
+            resolution = known[0]
     if resolution is None:
-        found = _resolve_fresh(definition, schema, sources, options, alignment)
-        if len(definition._resolutions) >= _CACHED_SIGNATURES:
-            definition._resolutions.clear()
-        definition._resolutions[signature] = found[0]
-        return found
+        signature = _signature(schema, sources, options, alignment)
+        resolution = definition._resolutions.get(signature)
+        if resolution is None:
+            found = _resolve_fresh(definition, schema, sources, options, alignment)
+            _keep(definition._resolutions, signature, found[0])
+            return found
+        if pair is not None:
+            _keep(definition._pairs, pair, (resolution, sources[0]._layout, sources[1]._layout))
     operands = sources if resolution.layouts is None else _view_operands(resolution, sources)
     return resolution, repeated_invocation(
         (definition, schema, operands, sources, options), resolution.invocation_fields
     )
+
+
+def _keep(cache: dict[Any, Any], key: object, value: object) -> None:
+    if len(cache) >= _CACHED_SIGNATURES:
+        cache.clear()
+    cache[key] = value
 
 
 def _signature(
