@@ -32,7 +32,9 @@ print(json.dumps({
 """
 COMPLETE = {
     "names": ["CPU", "Generic", "TileSet"],
-    "advertised": ["BlockDeviceCarrier", "CPU", "Evictable", "FileBacked", "Generic"],
+    "advertised": [
+        *("BlockDeviceCarrier", "CPU", "Evictable", "FileBacked", "Generic", "TiledEvictable"),
+    ],
     "same": True,
     "version": "0.1.0",
     "total": 4.0,
@@ -86,7 +88,7 @@ except ImportError as error:
     print(json.dumps([carrier_names(), sw.Generic.__name__, sw.TileSet.__name__, error.name]))
 """
     assert environment.evaluate(program) == [
-        ["BlockDeviceCarrier", "Evictable", "FileBacked", "Generic"],
+        ["BlockDeviceCarrier", "Evictable", "FileBacked", "Generic", "TiledEvictable"],
         "Generic",
         "TileSet",
         "strideweave.carriers.cpu",

@@ -76,7 +76,10 @@ EXPORTS = {
         WEAK_SCALAR_PROBES WeakScalarKind operation_execution_options plan_accumulator_variants
         registered_operations resolvable_plans resolve_operation_plan
     """,
-    "strideweave.carriers.tiled_evictable": "ResidencyPlan TileSelection TileSet",
+    "strideweave.carriers.tiled_evictable": """
+        AwaitProjection AwaitResidency ResidencyPlan ResidencyPolicy TileSelection TileSet
+        TiledEvictable TiledResidencyFacet
+    """,
     "strideweave.einops": """
         EinsumSpec LayoutReference RearrangeSpec ReduceSpec Token TokenKind einsum lex parse_einsum
         parse_layout_ref parse_rearrange parse_reduce rearrange reduce
@@ -102,7 +105,8 @@ MOVE_OPERATIONS = [
 ]
 OTHER_LAYERS = [
     *("BlockDevice", "BlockDeviceCarrier", "CPU", "Evictable", "FileBacked", "Generic"),
-    *("ResidencyPlan", "TileSelection", "TileSet"),
+    *("AwaitProjection", "AwaitResidency", "ResidencyPlan", "ResidencyPolicy", "TileSelection"),
+    *("TileSet", "TiledEvictable", "TiledResidencyFacet"),
     *MOVE_OPERATIONS,
 ]
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strideweave import TileSelection, TileSet
-from strideweave.carriers import tiled_evictable
 
 axes = st.lists(
     st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True), min_size=1, max_size=3
@@ -115,8 +114,3 @@ def test_refuses_other_arguments(per_axis: Any, error: type[Exception], message:
 def test_first_offending_component_decides(per_axis: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         TileSelection(per_axis)
-
-
-def test_module_exports_the_values_that_exist() -> None:
-    assert tiled_evictable.__all__ == ["ResidencyPlan", "TileSelection", "TileSet"]
-    assert tiled_evictable.TileSelection is TileSelection

@@ -366,13 +366,20 @@ if TYPE_CHECKING:
     from strideweave.carriers.evictable import Evictable as Evictable  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.file_backed import FileBacked as FileBacked  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.generic import Generic as Generic  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.tiled_evictable import AwaitProjection as AwaitProjection  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.tiled_evictable import AwaitResidency as AwaitResidency  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.tiled_evictable import ResidencyPlan as ResidencyPlan  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.tiled_evictable import ResidencyPolicy as ResidencyPolicy  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.tiled_evictable import TiledEvictable as TiledEvictable  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.tiled_evictable import TiledResidencyFacet as TiledResidencyFacet  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.tiled_evictable import TileSelection as TileSelection  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.tiled_evictable import TileSet as TileSet  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     __version__: str
 else:
     _OPTIONAL = {  # name: (module that defines it, distribution that ships the module)
+        "AwaitProjection": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
+        "AwaitResidency": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
         "BlockDevice": ("strideweave.carriers.block_device", "strideweave-storage"),
         "BlockDeviceCarrier": ("strideweave.carriers.block_device", "strideweave-storage"),
         "BlockDeviceToCpuMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
@@ -384,8 +391,11 @@ else:
         "FileBackedToCpuMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
         "Generic": ("strideweave.carriers.generic", "strideweave-storage"),
         "ResidencyPlan": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
+        "ResidencyPolicy": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
         "TileSelection": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
         "TileSet": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
+        "TiledEvictable": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
+        "TiledResidencyFacet": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
     }
 
     def __getattr__(name):

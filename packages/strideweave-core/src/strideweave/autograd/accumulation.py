@@ -11,6 +11,7 @@ from strideweave.autograd.buffers import (
     storage_of,
     summed_storage,
 )
+from strideweave.carriers.base import Carrier
 from strideweave.carriers.dependent import DependentCarrier
 from strideweave.dtype import DType
 from strideweave.layout import Layout
@@ -60,9 +61,12 @@ def detached_gradient(target: Tensor, total: Tensor) -> Tensor:
         Where the target is broadcast, each coordinate holds the sum over all coordinates of its
         slot.
     """
-    return placed_copy(
-        _with_shared_slots_summed(target, total), target.carrier, gradient_layout(target.layout)
-    )
+    carrier, layout = target.carrier, gradient_layout(target.layout)
+    if type(carrier)._store_tensor is not Carrier._store_tensor and target.layout.is_injective:
+        fresh = tensor_over(carrier.allocate_like(layout.cosize), 0, layout)
+        if fresh.carrier._store_tensor(fresh, total):
+            return fresh
+    return placed_copy(_with_shared_slots_summed(target, total), carrier, layout)
 
 
 def stacked_gradient(target: Tensor, totals: Sequence[Tensor | None]) -> Tensor | None:

@@ -612,6 +612,18 @@ class Carrier:
         """Give the gradient of ``operand`` in this carrier's representation."""
         return gradient
 
+    def _store_tensor(self, tensor: "Tensor", values: "Tensor") -> bool:
+        """Replace the values of a Tensor over this carrier in a way of its own.
+
+        Args:
+            tensor: An injective Tensor over this live, mutable carrier.
+            values: A live Tensor of the same shape and dtype.
+
+        Returns:
+            False where the carrier has none; the caller then writes value by value or in bulk.
+        """
+        return False
+
     # Hooks of definition-free subclasses
 
     def _is_mutable(self) -> bool:

@@ -58,7 +58,7 @@ def gradients_of_inputs(
     """
     results = outputs.tensors()
     cotangents = _checked_cotangents(definition, results, gradient)
-    saved = tuple(_readable(definition, invocation, i) for i in resolution.saved_operands)
+    saved = _readable_operands(definition, invocation, resolution.saved_operands)
     assert not isinstance(definition.vjp, NonDifferentiable)
     enabled, operations = grad_mode.enabled, recording.operations
     grad_mode.enabled, recording.operations = False, None
@@ -102,12 +102,17 @@ def _checked_cotangents(
     return tuple(cotangents)
 
 
-def _readable(
-    definition: "OperationDefinition", invocation: ResolvedInvocation, position: int
-) -> Tensor:
-    operand = cast(Tensor, invocation.operands[position])
-    operand._carrier._require_executable(f"{definition.name} backward")
-    return operand._carrier._vjp_operand(operand)
+def _readable_operands(
+    definition: "OperationDefinition", invocation: ResolvedInvocation, positions: tuple[int, ...]
+) -> tuple[Tensor, ...]:
+    """Give what the vjp reads for saved operands, once for an operand that is saved twice."""
+    readable: dict[int, Tensor] = {}
+    for position in positions:
+        operand = cast(Tensor, invocation.operands[position])
+        if id(operand) not in readable:
+            operand._carrier._require_executable(f"{definition.name} backward")
+            readable[id(operand)] = operand._carrier._vjp_operand(operand)
+    return tuple([readable[id(invocation.operands[position])] for position in positions])
 
 
 def _checked_answers(

@@ -43,7 +43,10 @@ def write(tensor: Tensor, value: object) -> None:
             raise RuntimeError(
                 f"the source's {type(value._carrier).__qualname__} carrier is released"
             )
-        _store(tensor, host.read_array(value), value)
+        if tensor._carrier._store_tensor(tensor, value):
+            tensor._carrier._increment_version()
+        else:
+            _store(tensor, host.read_array(value), value)
     elif isinstance(value, Real):
         number = normalize(tensor._carrier.dtype(), value)
         _check_destination(tensor)

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Generic, NoReturn, TypeVar, cast, final
 
@@ -27,8 +28,17 @@ class AwaitResult(Generic[T_co]):
         TypeError: an AwaitResult is created by the framework; call what returns one
     """
 
-    __slots__ = ("__weakref__", "_error", "_finished", "_process", "_traceback", "_value")
+    __slots__ = (
+        "__weakref__",
+        "_continuations",
+        "_error",
+        "_finished",
+        "_process",
+        "_traceback",
+        "_value",
+    )
 
+    _continuations: list[Callable[[], object]]
     _error: BaseException | None
     _finished: threading.Event
     _process: int
@@ -105,6 +115,27 @@ class AwaitResult(Generic[T_co]):
     def _publish(self) -> None:
         """Record what is kept as the outcome, once, and wake every waiter."""
         self._finished.set()
+        self._continue()
+
+    def _then(self, continuation: Callable[[], object]) -> None:
+        """Run something after the outcome is recorded, so that no thread waits for it.
+
+        Args:
+            continuation: Raises nothing and waits for no other work. It runs on the thread that
+                records the outcome, or here when that is recorded already.
+        """
+        self._continuations.append(continuation)
+        if self._finished.is_set():
+            self._continue()
+
+    def _continue(self) -> None:
+        # The thread that records and one that adds may both be here; each entry is taken once.
+        while True:
+            try:
+                continuation = self._continuations.pop(0)
+            except IndexError:
+                return
+            continuation()
 
 
 @final
@@ -136,6 +167,7 @@ def new_handle(handle_class: type[HandleT]) -> HandleT:
         The handle; the work keeps its outcome in it and publishes it once.
     """
     handle: HandleT = object.__new__(handle_class)
+    handle._continuations = []
     handle._error = None
     handle._finished = threading.Event()
     handle._process = os.getpid()

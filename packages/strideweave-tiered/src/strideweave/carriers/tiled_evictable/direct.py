@@ -1,0 +1,141 @@
+"""Operations on full Tensors: executed on the primary's class, dense or tile by tile."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, cast
+
+from strideweave.carriers.base import Carrier
+from strideweave.carriers.extension import (
+    CompositeProvider,
+    PreparedComposite,
+    ProviderResult,
+    Unsupported,
+)
+from strideweave.carriers.tiled_evictable import streaming
+from strideweave.carriers.tiled_evictable.buffers import Canvas, Region, fresh_like, read_slots
+from strideweave.carriers.tiled_evictable.footprints import full_placement, has_full_shape
+from strideweave.carriers.tiled_evictable.leases import Lease, leased
+from strideweave.carriers.tiled_evictable.state import ResidencyState
+from strideweave.operation.capability import OperationCapability, UnsupportedOperationPlan
+from strideweave.operation.definition import find_definition
+from strideweave.operation.invocation import ResolvedInvocation
+from strideweave.operation.operation import VIEW_OPERATION_NAMES
+from strideweave.operation.policy import OperandRole
+from strideweave.tensor.tensor import Tensor, tensor_over
+
+if TYPE_CHECKING:
+    from strideweave.carriers.tiled_evictable.carrier import TiledEvictable
+
+DIRECT_OPERATIONS: Final = ("add", "elementwise_mul", "mul", "relu", "reduce_sum", "matmul")
+
+
+def composite_provider() -> "CompositeProvider[TiledEvictable]":
+    """Build the composite provider of the one definition."""
+    return CompositeProvider(
+        capabilities=_capabilities,
+        result_carriers=lambda carrier, invocation: (
+            (type(carrier._state.primary),) * len(invocation.results)
+        ),
+        prepare=_prepare,
+    )
+
+
+def refuse_others(name: str) -> None:
+    """Refuse a known operation that full Tensors do not take part in.
+
+    Raises:
+        UnsupportedOperationPlan: It is one.
+    """
+    is_known = name in VIEW_OPERATION_NAMES or find_definition(name) is not None
+    if is_known and name not in DIRECT_OPERATIONS:
+        listed = ", ".join(DIRECT_OPERATIONS)
+        raise UnsupportedOperationPlan(
+            f"TiledEvictable does not execute {name!r}: full Tensors take part in {listed}; "
+            "project the tiles into a compact Tensor for anything else"
+        )
+
+
+def _capabilities(carrier: "TiledEvictable") -> Iterable[OperationCapability]:
+    primary, dtype = carrier._state.primary, carrier._state.dtype
+    for name in DIRECT_OPERATIONS:
+        for capability in primary.operation_capabilities(name):
+            tensors = [
+                operand for operand in capability.operands if operand.role is OperandRole.TENSOR
+            ]
+            stores = primary.supports_storage_dtype(capability.output)
+            if tensors[0].dtype is dtype and stores:
+                yield capability
+
+
+def _prepare(
+    carrier: "TiledEvictable", invocation: ResolvedInvocation
+) -> PreparedComposite | Unsupported:
+    wanted = type(carrier._state.primary)
+    for source in invocation.call.sources:
+        if not isinstance(source, Tensor):
+            continue
+        state = state_of(source)
+        if type(state.primary) is not wanted:
+            return Unsupported(
+                f"its operands compute on {wanted.__qualname__} and "
+                f"{type(state.primary).__qualname__}; one compute class is needed"
+            )
+        if not has_full_shape(state.grid, source.layout):
+            return Unsupported(
+                f"an operand has shape {source.shape}, but only full Tensors of the logical shape "
+                f"{state.grid.logical_shape} take part"
+            )
+        full_placement(state.grid, source, "an operand")
+    return PreparedComposite(lambda: ProviderResult((_execute(invocation),)))
+
+
+def state_of(tensor: Tensor) -> ResidencyState:
+    """Give the tiles of the TiledEvictable under a Tensor."""
+    return cast("TiledEvictable", tensor.carrier)._state
+
+
+def _execute(invocation: ResolvedInvocation) -> Tensor:
+    tensors = [operand for operand in invocation.operands if isinstance(operand, Tensor)]
+    states = list(dict.fromkeys(map(state_of, tensors)))
+    slots = 2 if invocation.name == "matmul" and len(states) == 1 else 1
+    with leased(states, "operation", min(slots, states[0].grid.tile_count)) as leases:
+        if any(lease.streams for lease in leases.values()):
+            streamed = streaming.execute(invocation, leases)
+            if streamed is not None:
+                return streamed
+        return _execute_dense(invocation, leases)
+
+
+def _execute_dense(invocation: ResolvedInvocation, leases: dict[ResidencyState, Lease]) -> Tensor:
+    dense = {state: assembled(lease) for state, lease in leases.items()}
+    operands = [
+        tensor_over(dense[state_of(operand)], operand.offset, operand.layout, operand.dtype())
+        if isinstance(operand, Tensor)
+        else operand
+        for operand in invocation.operands
+    ]
+    return cast(Tensor, invocation.definition(*operands, **invocation.options))
+
+
+def assembled(lease: Lease) -> Carrier:
+    """Copy all tiles of a lease into one carrier of the primary's class, in slot order."""
+    state = lease.state
+    grid = state.grid
+    carrier = fresh_like(state.primary, grid.extent, state.dtype)
+    canvas = Canvas(carrier, grid.extent)
+    for number in range(grid.tile_count):
+        storage = lease.fetch(number)
+        if number + 1 < grid.tile_count:
+            lease.prefetch(number + 1)
+        source = Region(read_slots(storage, 0, grid.tile_slots), 0, grid.tile_layout)
+        canvas.paint(grid.first_slot(number), grid.footprint, source)
+        lease.done(number)
+    canvas.finish()
+    return carrier
+
+
+def dense_stand_in(tensor: Tensor) -> Tensor:
+    """Give a Tensor with the values of a tiled one, for a gradient that reads them."""
+    state = state_of(tensor)
+    with leased([state], "backward") as leases:
+        carrier = assembled(leases[state])
+    return tensor_over(carrier, tensor.offset, tensor.layout, tensor.dtype())

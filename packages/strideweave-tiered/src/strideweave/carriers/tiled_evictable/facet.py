@@ -1,0 +1,114 @@
+"""The facet through which residency is controlled."""
+
+from typing import TYPE_CHECKING, final
+
+from strideweave._late import LateModule
+from strideweave.carriers.extension import CarrierFacet
+from strideweave.carriers.tiled_evictable.residency import (
+    AwaitResidency,
+    start_eviction,
+    start_promotion,
+    waiting,
+)
+from strideweave.carriers.tiled_evictable.state import ResidencyState
+from strideweave.carriers.tiled_evictable.tiles import TileSelection, TileSet
+
+if TYPE_CHECKING:
+    import strideweave.carriers.tiled_evictable.carrier as carrier_module
+    from strideweave.carriers.tiled_evictable.carrier import TiledEvictable
+else:  # the carrier's definition registers this facet
+    carrier_module = LateModule("strideweave.carriers.tiled_evictable.carrier")
+
+
+@final
+class TiledResidencyFacet(CarrierFacet):
+    """Promotion and eviction of the tiles of a TiledEvictable.
+
+    Examples:
+        >>> import strideweave as sw
+        >>> from strideweave.testing import ArrayCarrier
+        >>> tiers = [ArrayCarrier(n, dtype=sw.DType.Float32) for n in (4, 0)]
+        >>> carrier = sw.TiledEvictable(*tiers, grid_shape=(2,), tile_shape=(2,))
+        >>> facet = carrier.require_facet(sw.TiledResidencyFacet)
+        >>> facet.evict(carrier, sw.TileSet([(1,)]))
+        >>> carrier.primary_tiles
+        TileSet(coordinates=((0,),))
+    """
+
+    __slots__ = ()
+
+    def promote_async(
+        self, carrier: "TiledEvictable", tiles: TileSet | TileSelection
+    ) -> AwaitResidency:
+        """Start what ``TiledEvictable.promote_async`` starts.
+
+        Args:
+            carrier: A TiledEvictable.
+            tiles: Which tiles.
+
+        Returns:
+            The handle.
+
+        Raises:
+            TypeError: ``carrier`` is no TiledEvictable.
+
+        All else as for the method of the carrier.
+        """
+        return start_promotion(_state(carrier), tiles)
+
+    def evict_async(
+        self, carrier: "TiledEvictable", tiles: TileSet | TileSelection
+    ) -> AwaitResidency:
+        """Start what ``TiledEvictable.evict_async`` starts.
+
+        Args:
+            carrier: A TiledEvictable.
+            tiles: Which tiles.
+
+        Returns:
+            The handle.
+
+        Raises:
+            TypeError: ``carrier`` is no TiledEvictable.
+
+        All else as for the method of the carrier.
+        """
+        return start_eviction(_state(carrier), tiles)
+
+    def promote(self, carrier: "TiledEvictable", tiles: TileSet | TileSelection) -> None:
+        """Promote tiles and wait for them.
+
+        Args:
+            carrier: A TiledEvictable.
+            tiles: Which tiles.
+
+        Raises:
+            TypeError: ``carrier`` is no TiledEvictable.
+
+        All else as for the method of the carrier.
+        """
+        with waiting(_state(carrier)):
+            self.promote_async(carrier, tiles).wait()
+
+    def evict(self, carrier: "TiledEvictable", tiles: TileSet | TileSelection) -> None:
+        """Evict tiles and wait for them.
+
+        Args:
+            carrier: A TiledEvictable.
+            tiles: Which tiles.
+
+        Raises:
+            TypeError: ``carrier`` is no TiledEvictable.
+
+        All else as for the method of the carrier.
+        """
+        with waiting(_state(carrier)):
+            self.evict_async(carrier, tiles).wait()
+
+
+def _state(carrier: object) -> ResidencyState:
+    if type(carrier) is not carrier_module.TiledEvictable:
+        raise TypeError(
+            f"carrier must be a TiledEvictable, got {carrier!r} ({type(carrier).__qualname__})"
+        )
+    return carrier._state

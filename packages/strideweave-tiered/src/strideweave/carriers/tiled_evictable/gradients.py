@@ -1,0 +1,280 @@
+"""Gradients of tiled Tensors, which are tiled themselves: untouched tiles are implicit zero."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from strideweave._late import LateModule
+from strideweave.autograd.buffers import placed_copy
+from strideweave.carriers.base import Carrier
+from strideweave.carriers.tiled_evictable.buffers import (
+    Canvas,
+    Region,
+    copy_region,
+    fresh_like,
+    new_buffer,
+    read_slots,
+    zeros,
+)
+from strideweave.carriers.tiled_evictable.factories import invalid_like, put_all
+from strideweave.carriers.tiled_evictable.footprints import (
+    full_placement,
+    has_full_shape,
+    placement,
+)
+from strideweave.carriers.tiled_evictable.requests import CompactGrid
+from strideweave.carriers.tiled_evictable.seeding import packed_like
+from strideweave.carriers.tiled_evictable.state import ResidencyState, lock
+from strideweave.carriers.tiled_evictable.storage import read_tile, require_writable
+from strideweave.carriers.tiled_evictable.transition import release_all
+from strideweave.layout import Layout
+from strideweave.operation.evaluation import evaluate
+from strideweave.operation.grad_mode import no_grad
+from strideweave.tensor.boundary import require_one_subtensor
+from strideweave.tensor.tensor import Tensor, tensor_over
+
+if TYPE_CHECKING:
+    import strideweave.carriers.tiled_evictable.carrier as carrier_module
+    from strideweave.carriers.tiled_evictable.carrier import TiledEvictable
+else:  # the carrier's hooks are written here
+    carrier_module = LateModule("strideweave.carriers.tiled_evictable.carrier")
+
+TileSource: TypeAlias = Callable[[int], Region | None]
+"""Gives the values of a tile in the shape of a tile, or None for zeros."""
+
+
+def checked_cotangent(gradient: object, layout: Layout, operation: str) -> Tensor:
+    """Check what a node is given.
+
+    Raises:
+        TypeError: It is no Tensor.
+        ValueError: Its shape differs.
+        RuntimeError: Its carrier is released.
+    """
+    if not isinstance(gradient, Tensor):
+        raise TypeError(
+            f"{operation}: gradient must be a Tensor, got {type(gradient).__qualname__}"
+        )
+    require_one_subtensor(gradient, "backward")
+    if gradient.shape != layout.shape:
+        raise ValueError(
+            f"{operation}: gradient has shape {gradient.shape}, the result has {layout.shape}"
+        )
+    gradient.carrier._require_executable(f"{operation} backward")
+    return gradient
+
+
+def tiled_gradient(gradient: Tensor, operand: Tensor) -> Tensor:
+    """Copy a full gradient into a fresh carrier of an operand's configuration.
+
+    Args:
+        gradient: A Tensor of the operand's shape, dense or tiled.
+        operand: A full Tensor over a TiledEvictable.
+
+    Returns:
+        A leaf in the operand's layout, whose tiles are all valid.
+
+    Raises:
+        ValueError: The operand is not a full Tensor.
+    """
+    carrier = _tiled(operand)
+    full_placement(carrier._state.grid, operand, "the differentiated tensor")
+    source, stored = _tiles_of(gradient, operand)
+    return _built(carrier, operand, source, stored)
+
+
+def tiled_sum(carrier: "TiledEvictable", total: Tensor, gradient: Tensor) -> Tensor:
+    """Add two gradients tile by tile; tiles that are implicit zero in both stay so."""
+    tiled = [entry for entry in (total, gradient) if type(entry.carrier) is type(carrier)]
+    if not tiled:
+        return evaluate("add", total, gradient)
+    like = tiled[0]
+    left, left_stored = _tiles_of(total, like)
+    right, right_stored = _tiles_of(gradient, like)
+    state = carrier._state
+
+    def added(number: int) -> Region:
+        terms = [_scratch(state, source(number)) for source in (left, right)]
+        result = evaluate("add", *terms)
+        return Region(
+            read_slots(result.carrier, result.offset, result.layout.cosize), 0, result.layout
+        )
+
+    stored = sorted({*left_stored, *right_stored})
+    with no_grad():
+        return _built(_tiled(like), like, added, stored)
+
+
+def _scratch(state: ResidencyState, region: Region | None) -> Tensor:
+    grid = state.grid
+    values = zeros(state.dtype, grid.tile_layout) if region is None else region
+    carrier = packed_like(state, state.primary, values)
+    return tensor_over(carrier, 0, grid.tile_layout, state.dtype)
+
+
+def scattered(gradient: object, source: Tensor, places: CompactGrid) -> Tensor:
+    """Put a gradient of a compact Tensor into the selected tiles of a tiled gradient."""
+    checked = checked_cotangent(gradient, places.layout, "project")
+    carrier = _tiled(source)
+    state = carrier._state
+    dense = _dense(checked, state.primary, places.layout, source)
+    buffer = read_slots(dense.carrier, dense.offset, dense.layout.cosize)
+    positions = {number: position for position, number in enumerate(places.numbers)}
+    fresh = invalid_like(carrier)
+    for tile in fresh._state.tiles:
+        tile.location = "implicit"
+
+    def region(number: int) -> Region:
+        return Region(buffer, places.offset(positions[number]), places.region)
+
+    put_all(fresh._state, sorted(positions), region, places.within)
+    return tensor_over(fresh, source.offset, source.layout, source.dtype())
+
+
+def gathered(
+    gradient: Tensor, compact: Tensor, template: Tensor, places: CompactGrid
+) -> Tensor | None:
+    """Take the selected tiles of a full gradient as a gradient of the compact Tensor."""
+    if not compact.is_differentiable():
+        return None
+    source, _ = _tiles_of(gradient, template)
+    grid, dtype = _tiled(template)._state.grid, template.dtype()
+    carrier = fresh_like(compact.carrier, places.layout.size, dtype)
+    canvas = Canvas(carrier, places.layout.size)
+    for position, number in enumerate(places.numbers):
+        region = source(number) or zeros(dtype, grid.tile_layout)
+        local = new_buffer(grid.tile_slots, dtype)
+        copy_region(region, Region(local, 0, grid.tile_layout))
+        canvas.paint(places.offset(position), places.region, Region(local, 0, places.within))
+    canvas.finish()
+    return tensor_over(carrier, 0, compact.layout, dtype)
+
+
+def template_gradient(
+    gradient: Tensor, template: Tensor, places: CompactGrid, is_added: bool
+) -> Tensor | None:
+    """Take a full gradient as one of the template: all of it, or what was not replaced."""
+    if is_added:
+        return tiled_gradient(gradient, template)
+    source, stored = _tiles_of(gradient, template)
+    kept = sorted({*stored} - {*places.numbers})
+    return _built(_tiled(template), template, source, kept)
+
+
+def store_tiles(carrier: "TiledEvictable", tensor: Tensor, values: Tensor) -> bool:
+    """Replace all values of a full Tensor, tile by tile.
+
+    Tiles that are implicit zero here and in a tiled source stay so.
+
+    Returns:
+        False, with nothing written, where the Tensor is no full one, or the values are its own.
+
+    Raises:
+        RuntimeError: A tile is pending, pinned or invalid.
+    """
+    state, grid = carrier._state, carrier._state.grid
+    is_full = has_full_shape(grid, tensor.layout)
+    if not is_full or placement(grid, tensor.offset, tensor.layout) is None:
+        return False
+    if values.carrier is carrier:
+        return False
+    source, stored = _tiles_of(values, tensor)
+    with lock:
+        for tile in state.tiles:
+            require_writable(state, tile)
+        written = sorted({*stored, *state.numbers("primary", "secondary")})
+    overflow = 0 if state.capacity is None else len(written) - state.capacity
+    fresh: dict[int, Carrier] = {}
+    try:
+        for position, number in enumerate(written):
+            prototype = state.secondary if position < overflow else state.primary
+            region = source(number) or zeros(state.dtype, grid.tile_layout)
+            fresh[number] = packed_like(state, prototype, region)
+        with lock:
+            for tile in state.tiles:
+                require_writable(state, tile)
+            dropped = _swap(state, fresh, overflow)
+    except BaseException:
+        release_all(fresh.values())
+        raise
+    release_all(dropped)
+    return True
+
+
+def _swap(state: ResidencyState, fresh: dict[int, Carrier], overflow: int) -> list[Carrier | None]:
+    """Give tiles new storage, under the lock, and give what they had."""
+    dropped: list[Carrier | None] = []
+    for position, (number, storage) in enumerate(fresh.items()):
+        tile = state.tiles[number]
+        dropped += [tile.primary, tile.secondary]
+        if position < overflow:
+            state.leave(tile)
+            tile.secondary = storage
+        else:
+            tile.secondary = None
+            state.enter(tile, storage)
+            tile.dirty = True
+    return dropped
+
+
+def _tiled(tensor: Tensor) -> "TiledEvictable":
+    return cast("TiledEvictable", tensor.carrier)
+
+
+def _corresponds(tensor: Tensor, like: Tensor) -> bool:
+    """Tell whether each tile of a Tensor has the values of the same tile of another one."""
+    carrier = tensor.carrier
+    return (
+        type(carrier) is carrier_module.TiledEvictable
+        and carrier._state.grid == _tiled(like)._state.grid
+        and tensor.dtype() is like.dtype()
+        and tensor.offset == like.offset
+        and tensor.layout == like.layout
+    )
+
+
+def _tiles_of(tensor: Tensor, like: Tensor) -> tuple[TileSource, list[int]]:
+    """Read a full Tensor tile by tile, and list the tiles that are not zero for certain."""
+    grid = _tiled(like)._state.grid
+    if _corresponds(tensor, like):
+        state = _tiled(tensor)._state
+
+        def tile_region(number: int) -> Region | None:
+            values = read_tile(state, state.tiles[number])
+            return None if values is None else Region(values, 0, grid.tile_layout)
+
+        with lock:
+            return tile_region, state.numbers("primary", "secondary", "invalid")
+    dense = _dense(tensor, _tiled(like)._state.primary, like.layout, like)
+    buffer = read_slots(dense.carrier, dense.offset, dense.layout.cosize)
+
+    def footprint_region(number: int) -> Region:
+        return Region(buffer, grid.first_slot(number), grid.footprint)
+
+    return footprint_region, list(range(grid.tile_count))
+
+
+def _dense(tensor: Tensor, prototype: Carrier, layout: Layout, like: Tensor) -> Tensor:
+    """Give a Tensor on an independent carrier in a layout, copied if it is not so already."""
+    is_tiled = type(tensor.carrier) is carrier_module.TiledEvictable
+    if not is_tiled and tensor.layout == layout and tensor.dtype() is like.dtype():
+        return tensor
+    return placed_copy(tensor, prototype, layout, like.dtype())
+
+
+def _built(
+    carrier: "TiledEvictable",
+    like: Tensor,
+    source: Callable[[int], Region | None],
+    stored: Sequence[int],
+) -> Tensor:
+    """Build a full Tensor like another one; tiles that are not stored are implicit zero."""
+    fresh = invalid_like(carrier)
+    state = fresh._state
+    for tile in state.tiles:
+        tile.location = "implicit"
+
+    def region(number: int) -> Region:
+        return source(number) or zeros(state.dtype, state.grid.tile_layout)
+
+    put_all(state, stored, region)
+    return tensor_over(fresh, like.offset, like.layout, like.dtype())

@@ -1,0 +1,286 @@
+"""Where every tile of one carrier is, and what work it is held by."""
+
+from threading import RLock
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
+
+from strideweave._fork import hold_across_fork
+from strideweave._record import record
+from strideweave.carriers.base import Carrier
+from strideweave.carriers.move.claims import Claims
+from strideweave.carriers.tiled_evictable.geometry import TileGrid
+from strideweave.carriers.tiled_evictable.stats import ResidencyStats
+from strideweave.carriers.tiled_evictable.transfers import TierRoute, tier_route
+from strideweave.dtype import DType
+
+if TYPE_CHECKING:
+    from strideweave.carriers.tiled_evictable.policy import ResidencyPolicy
+
+Location: TypeAlias = Literal["primary", "secondary", "implicit", "invalid"]
+
+lock: Final = RLock()
+"""Guards the tiles of all carriers. Nothing that may wait runs under it.
+
+It is reentrant because the collector may run under it and drop a carrier.
+"""
+hold_across_fork(lock)
+
+
+@record
+@final
+class TileState:
+    """Where one tile is.
+
+    Attributes:
+        location: ``primary``, ``secondary``, ``implicit`` (all zero, without storage) or
+            ``invalid`` (without values).
+        valid: Whether it has values.
+        dirty: Whether it is in the primary tier and changed since it came there.
+    """
+
+    location: Location
+    valid: bool
+    dirty: bool
+
+
+@final
+class Tile:
+    """One tile; every change happens under ``lock``.
+
+    Attributes:
+        number: Its place in the grid.
+        location: Where it is.
+        primary: Its storage in the primary tier, exactly while it is there.
+        secondary: Its storage in the secondary tier; beside ``primary`` a clean copy.
+        dirty: As TileState.dirty.
+        pins: How many requests rely on its staying where it is.
+        holder: The request that moves it or replaces its values; the tile is pending.
+        used: When it was used last, in ticks of the carrier.
+        leaves_when_free: Whether a policy's eviction waits for the tile to become free.
+    """
+
+    __slots__ = (
+        "dirty",
+        "holder",
+        "leaves_when_free",
+        "location",
+        "number",
+        "pins",
+        "primary",
+        "secondary",
+        "used",
+    )
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.location: Location = "invalid"
+        self.primary: Carrier | None = None
+        self.secondary: Carrier | None = None
+        self.dirty = False
+        self.pins = 0
+        self.holder: object = None
+        self.used = 0
+        self.leaves_when_free = False
+
+
+@final
+class Counters:
+    """The running numbers behind ResidencyStats; changed under ``lock``."""
+
+    __slots__ = (
+        "bytes_in",
+        "bytes_out",
+        "evictions",
+        "hits",
+        "misses",
+        "promotions",
+        "wait_seconds",
+    )
+
+    def __init__(self) -> None:
+        self.hits = self.misses = self.promotions = self.evictions = 0
+        self.bytes_in = self.bytes_out = 0
+        self.wait_seconds = 0.0
+
+    def snapshot(self) -> ResidencyStats:
+        """Give the numbers as they are now."""
+        return ResidencyStats(
+            self.hits,
+            self.misses,
+            self.promotions,
+            self.evictions,
+            self.bytes_in,
+            self.bytes_out,
+            self.wait_seconds,
+        )
+
+
+@final
+class ResidencyState:
+    """Configuration and tiles of one TiledEvictable.
+
+    Args:
+        primary: The tier that computes; a prototype from which tiles are made.
+        secondary: The tier that backs it; likewise.
+        grid: The geometry.
+        policy: The residency policy, or None.
+        capacity: How many tiles may be primary, or None for any number.
+        pinned: Tiles that never make room for others.
+
+    Attributes:
+        occupants: Tiles that take room in the primary tier: those in it, and those on the way.
+        active: How many operations that stream rely on the values of all tiles.
+        is_released: Whether the tiles are gone.
+    """
+
+    def __init__(
+        self,
+        primary: Carrier,
+        secondary: Carrier,
+        grid: TileGrid,
+        policy: "ResidencyPolicy | None",
+        capacity: int | None,
+        pinned: frozenset[int],
+    ) -> None:
+        self._claims: Claims | None = None  # first, for __del__
+        self.primary = primary
+        self.secondary = secondary
+        self.grid = grid
+        self.policy = policy
+        self.capacity = capacity
+        self.pinned = pinned
+        self.dtype: DType = primary.dtype()
+        self.tiles = [Tile(number) for number in range(grid.tile_count)]
+        self.occupants: dict[int, Tile] = {}
+        self.counters = Counters()
+        self.active = 0
+        self.is_released = False
+        self._ticks = 0
+
+    def claim_tiers(self) -> None:
+        """Own both tiers until ``relinquish_tiers``, or until this object is dropped."""
+        self._claims = Claims(self.primary, self.secondary)
+
+    def relinquish_tiers(self) -> None:
+        """Give both tiers back."""
+        claims, self._claims = self._claims, None
+        if claims is not None:
+            claims.relinquish()
+
+    def release_tiers(self) -> None:
+        """Release both tiers and give them back."""
+        assert self._claims is not None
+        with self._claims:
+            self.primary.release()
+            self.secondary.release()
+        self.relinquish_tiers()
+
+    def __del__(self) -> None:
+        self.relinquish_tiers()
+
+    @property
+    def tile_bytes(self) -> int:
+        """Payload of one tile."""
+        return self.grid.tile_slots * (1 if self.dtype is DType.Bool else 4)
+
+    def inward(self) -> TierRoute:
+        """Give the way of a tile to the primary tier."""
+        return tier_route(type(self.secondary), type(self.primary))
+
+    def outward(self) -> TierRoute:
+        """Give the way of a tile to the secondary tier."""
+        return tier_route(type(self.primary), type(self.secondary))
+
+    # Everything below is called under the lock.
+
+    def touch(self, tile: Tile) -> None:
+        """Note that a tile is used now."""
+        self._ticks += 1
+        tile.used = self._ticks
+
+    def acquire(self, tile: Tile) -> None:
+        """Note that a request relies on a tile, and whether it found it in the primary tier."""
+        if tile.location == "primary":
+            self.counters.hits += 1
+            self.touch(tile)
+        else:
+            self.counters.misses += 1
+
+    def enter(self, tile: Tile, storage: Carrier) -> None:
+        """Put a tile into the primary tier."""
+        tile.primary = storage
+        tile.location = "primary"
+        self.occupants[tile.number] = tile
+        self.touch(tile)
+
+    def leave(self, tile: Tile) -> Carrier | None:
+        """Take a tile out of the primary tier, whose clean copy it has, and give its storage."""
+        storage, tile.primary = tile.primary, None
+        tile.location = "secondary"
+        tile.dirty = tile.leaves_when_free = False
+        self.occupants.pop(tile.number, None)
+        return storage
+
+    def numbers(self, *locations: Location) -> list[int]:
+        """List the tiles that are in one of some places."""
+        return [tile.number for tile in self.tiles if tile.location in locations]
+
+    def coordinate(self, tile: Tile) -> tuple[int, ...]:
+        """Give the coordinate of a tile, for messages."""
+        return self.grid.coordinate(tile.number)
+
+    def refuse_pending(self, tile: Tile) -> None:
+        """Refuse a tile that another request moves.
+
+        Raises:
+            RuntimeError: It is pending.
+        """
+        if tile.holder is not None:
+            raise RuntimeError(
+                f"tile {self.coordinate(tile)} is pending in another request; wait() for that "
+                "request first"
+            )
+
+    def refuse_pinned(self, tile: Tile, action: str) -> None:
+        """Refuse a tile that work relies on.
+
+        Raises:
+            RuntimeError: It is pinned.
+        """
+        if tile.pins:
+            raise RuntimeError(
+                f"tile {self.coordinate(tile)} is pinned by active work and cannot be {action}; "
+                "wait for that work first"
+            )
+
+    def refuse_active(self) -> None:
+        """Refuse to change values that a running operation reads.
+
+        Raises:
+            RuntimeError: An operation streams the tiles.
+        """
+        if self.active:
+            raise RuntimeError(
+                "the tiles of this TiledEvictable are pinned by a running operation and cannot be "
+                "written; wait for it first"
+            )
+
+    def refuse_invalid(self, tile: Tile, action: str) -> None:
+        """Refuse a tile without values.
+
+        Raises:
+            RuntimeError: It is invalid.
+        """
+        if tile.location == "invalid":
+            raise RuntimeError(
+                f"tile {self.coordinate(tile)} is invalid and cannot be {action}: it has no "
+                "values; give it some with update() first"
+            )
+
+    def refuse_released(self) -> None:
+        """Refuse any work on a released carrier.
+
+        Raises:
+            RuntimeError: The carrier is released.
+        """
+        if self.is_released:
+            raise RuntimeError("TiledEvictable is released")

@@ -1,0 +1,101 @@
+"""How the storage of one tile gets from one tier to the other: one transfer, or no way at all."""
+
+from typing import Literal, NamedTuple, TypeAlias
+
+import strideweave.carriers.spans as spans
+import strideweave.host as host
+from strideweave.carriers.base import Carrier
+from strideweave.carriers.class_record import class_record
+from strideweave.carriers.move.entry import copy_async
+from strideweave.carriers.move.handles import AwaitResult, new_handle
+from strideweave.carriers.move.pool import completion_pool
+from strideweave.carriers.move.routes import select_route
+from strideweave.layout import Layout
+from strideweave.tensor.tensor import tensor_over
+
+CarrierClass: TypeAlias = type[Carrier]
+
+
+class TierRoute(NamedTuple):
+    """The way between two exact classes: an ordinary copy, a span, or why there is none."""
+
+    kind: Literal["copy", "span", "refused"]
+    refusal: str | None = None
+
+
+def tier_route(source: CarrierClass, destination: CarrierClass) -> TierRoute:
+    """Select the way of a tile.
+
+    1. The ordinary copy, where the two classes have one.
+    2. One span read and one span write between classes without definitions that both offer spans.
+
+    Args:
+        source: The exact class of the tier that the tile is in.
+        destination: The exact class of the tier that it goes to.
+    """
+    route = select_route(source, destination)
+    if route.refusal is None:
+        return TierRoute("copy")
+    if all(
+        class_record(carrier_class).definition is None and _offers_spans(carrier_class)
+        for carrier_class in (source, destination)
+    ):
+        return TierRoute("span")
+    return TierRoute("refused", route.refusal)
+
+
+def _offers_spans(carrier_class: CarrierClass) -> bool:
+    return (
+        carrier_class._read_span is not Carrier._read_span
+        and carrier_class._write_span is not Carrier._write_span
+    )
+
+
+def require_route(route: TierRoute) -> None:
+    """Refuse tiers between which tiles cannot move.
+
+    Raises:
+        NotImplementedError: There is no way.
+    """
+    if route.kind == "refused":
+        raise NotImplementedError(f"tiles cannot move between these tiers: {route.refusal}")
+
+
+def start_transfer(route: TierRoute, source: Carrier, destination: Carrier) -> AwaitResult[object]:
+    """Copy all slots of one carrier to another.
+
+    Graph building and profiling are off in the calling thread.
+
+    Args:
+        route: The way between their classes.
+        source: A live carrier; it stays as it is.
+        destination: A live carrier of the same size.
+
+    Returns:
+        The pending or finished transfer.
+
+    What fails before the submission is raised here, the rest by the handle.
+    """
+    if route.kind == "copy":
+        flat = Layout.leaf(source.size(), 1)
+        return copy_async(tensor_over(source, 0, flat, source.dtype()), destination)
+    handle: AwaitResult[object] = new_handle(AwaitResult)
+
+    def run() -> None:
+        try:
+            _copy_span(source, destination)
+        except BaseException as error:
+            handle._fail(error)
+        handle._publish()
+
+    completion_pool().run(run)
+    return handle
+
+
+def _copy_span(source: Carrier, destination: Carrier) -> None:
+    image = host.new_image(source.size(), host.SPAN_FORMATS[source.dtype()])
+    if not (spans.read_span(source, 0, image) and spans.write_span(destination, 0, image)):
+        raise RuntimeError(
+            f"a tile could not move from {type(source).__qualname__} to "
+            f"{type(destination).__qualname__}: a carrier withdrew its spans"
+        )

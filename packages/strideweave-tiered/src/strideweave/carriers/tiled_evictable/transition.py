@@ -1,0 +1,326 @@
+"""Requests that move tiles between the tiers: all their tiles commit together, or none does."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypeAlias, final
+
+from strideweave.carriers.base import Carrier
+from strideweave.carriers.move.handles import AwaitResult
+from strideweave.carriers.move.pool import completion_pool
+from strideweave.carriers.tiled_evictable.buffers import filled_like, fresh_like
+from strideweave.carriers.tiled_evictable.state import ResidencyState, Tile, lock
+from strideweave.carriers.tiled_evictable.transfers import start_transfer
+from strideweave.operation.grad_mode import no_grad
+from strideweave.operation.recording import unrecorded
+
+Phase: TypeAlias = Callable[[], None]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Build no graph and record no profile in this thread."""
+    with no_grad(), unrecorded(movements_too=True):
+        yield
+
+
+def release_all(carriers: Iterable[Carrier | None]) -> None:
+    """Release storage that nothing refers to any more; what fails then only stays allocated."""
+    for carrier in carriers:
+        if carrier is not None:
+            with suppress(Exception):
+                carrier.release()
+
+
+class Work:
+    """What a request does once its tiles are in the primary tier.
+
+    Every method but ``perform`` does nothing unless a request needs it.
+    """
+
+    def check(self) -> None:
+        """Refuse the request, under the lock, after everything else could."""
+
+    def perform(self, transition: "Transition") -> Any:
+        """Make the result from ``transition.storage``; may ``transition.replace`` tiles."""
+
+    def commit(self) -> None:
+        """Publish the result, under the lock and together with the tiles; cannot fail."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Give back what the request holds, just before the outcome shows.
+
+        Args:
+            error: Why the request failed, or None.
+        """
+
+
+@final
+class Transition:
+    """The tiles of one request, from the call to the recorded outcome.
+
+    Whoever makes it holds the lock and has checked the request; ``begin`` follows outside the
+    lock. The phases follow one another on whichever thread ends the one before, so that no thread
+    waits: victims and evicted tiles are written to the secondary tier, promoted tiles are read,
+    the work runs, tiles that a policy evicts are written, and everything commits.
+
+    Args:
+        state: The tiles of the carrier.
+        handle: Takes the outcome.
+        promote: Tiles that enter the primary tier.
+        evict: Tiles that leave it.
+        victims: Tiles that leave it to make room.
+        change: Tiles that the work may replace.
+        pin: Tiles that stay where they are until the outcome is recorded.
+        work: What runs when every promoted tile has arrived; without one the result is None.
+        evict_after: Numbers of the tiles that a policy evicts when the work has succeeded.
+        evicts_first: Whether victims leave before anything enters, and stay out after a failure.
+    """
+
+    def __init__(
+        self,
+        state: ResidencyState,
+        handle: AwaitResult[Any],
+        *,
+        promote: Sequence[Tile] = (),
+        evict: Sequence[Tile] = (),
+        victims: Sequence[Tile] = (),
+        change: Sequence[Tile] = (),
+        pin: Sequence[Tile] = (),
+        work: Work | None = None,
+        evict_after: Sequence[int] = (),
+        evicts_first: bool = False,
+    ) -> None:
+        self.state = state
+        self._handle = handle
+        self._promote = tuple(promote)
+        self._leaving = [*victims, *evict]
+        self._victims = tuple(victims)
+        self._pin = tuple(pin)
+        self._work = work or Work()
+        self._evict_after = evict_after
+        self._evicts_first = evicts_first
+        self._held = [*self._promote, *self._leaving, *change]
+        self._incoming: dict[Tile, Carrier] = {}
+        self._outgoing: dict[Tile, Carrier] = {}
+        self._replaced: dict[Tile, Carrier] = {}
+        self._optional: list[Tile] = []
+        self._running: list[tuple[Tile, AwaitResult[object]]] = []
+        self._pending = 0
+        self._following: Phase = self._conclude
+        self._is_submitted = False
+        self._error: BaseException | None = None
+        self._refusal: BaseException | None = None
+        for tile in self._held:
+            tile.holder = self
+        for tile in (*self._promote, *change):
+            state.occupants[tile.number] = tile
+        for tile in self._pin:
+            tile.pins += 1
+
+    def begin(self) -> None:
+        """Start everything that can start.
+
+        What fails before the first transfer is submitted is raised, and nothing has changed.
+        """
+        try:
+            completion_pool().admit(self)
+        except RuntimeError as error:
+            self._fail(error)
+        else:
+            with quiet():
+                self._run(self._write_out)
+        refusal, self._refusal = self._refusal, None
+        if refusal is not None:
+            raise refusal
+
+    def storage(self, tile: Tile) -> Carrier:
+        """Give the primary storage of one of the request's tiles, committed or not."""
+        found = self._replaced.get(tile) or self._incoming.get(tile) or tile.primary
+        assert found is not None, "the tile was promoted or is pinned in the primary tier"
+        return found
+
+    def replace(self, tile: Tile, storage: Carrier) -> None:
+        """Give a tile new values, which are dirty once they are committed."""
+        self._replaced[tile] = storage
+
+    # Phases
+
+    def _run(self, phase: Phase) -> None:
+        try:
+            phase()
+        except BaseException as error:
+            self._fail(error)
+            if not isinstance(error, Exception) and error is not self._refusal:
+                raise  # an interrupt of this thread, which a handle must not swallow
+
+    def _write_out(self) -> None:
+        following = self._drop_victims if self._evicts_first else self._read_in
+        self._transfer_out(self._leaving, following)
+
+    def _drop_victims(self) -> None:
+        with lock:
+            dropped = [self._commit_eviction(tile) for tile in self._victims]
+            for tile in self._victims:
+                self._leaving.remove(tile)
+                self._held.remove(tile)
+                tile.holder = None
+        release_all(dropped)
+        self._read_in()
+
+    def _read_in(self) -> None:
+        state = self.state
+        stored = []
+        for tile in self._promote:
+            if tile.location == "implicit":
+                count = state.grid.tile_slots
+                self._incoming[tile] = filled_like(state.primary, count, state.dtype)
+            else:
+                stored.append(tile)
+        self._transfer(stored, self._perform, is_inward=True)
+
+    def _perform(self) -> None:
+        self._is_submitted = True
+        self._handle._hold(self._work.perform(self))
+        with lock:
+            following = self._choose_evictions()
+            for tile in following:
+                tile.holder = self
+            self._held += following
+            self._leaving += following
+        self._transfer_out(following, self._conclude)
+
+    def _choose_evictions(self) -> list[Tile]:
+        """Choose what leaves after the work; a tile that others use leaves when it is free."""
+        tiles = self.state.tiles
+        wanted = dict.fromkeys(tiles[number] for number in self._evict_after)
+        waiting = [tile for tile in (*self._pin, *self._held) if tile.leaves_when_free]
+        self._optional = [tile for tile in waiting if tile not in wanted]
+        chosen: list[Tile] = []
+        for tile in dict.fromkeys((*wanted, *waiting)):
+            is_here = tile.location == "primary" or tile in self._incoming or tile in self._replaced
+            if not is_here or tile in self._leaving:
+                continue
+            own_pins = self._pin.count(tile)
+            if tile.pins > own_pins or tile.holder not in (None, self):
+                tile.leaves_when_free = True
+            else:
+                chosen.append(tile)
+        return chosen
+
+    # Transfers
+
+    def _transfer_out(self, tiles: Sequence[Tile], following: Phase) -> None:
+        unwritten = [tile for tile in tiles if tile.secondary is None or tile in self._replaced]
+        self._transfer(unwritten, following, is_inward=False)
+
+    def _transfer(self, tiles: Sequence[Tile], following: Phase, *, is_inward: bool) -> None:
+        """Start one transfer per tile; ``following`` runs when the last of them has ended."""
+        self._following = following
+        self._running = []
+        self._pending = 1
+        try:
+            for tile in tiles:
+                handle = self._start_in(tile) if is_inward else self._start_out(tile)
+                self._is_submitted = True
+                self._running.append((tile, handle))
+                with lock:
+                    self._pending += 1
+                handle._then(self._end_one)
+        except BaseException as error:
+            if not self._running:
+                raise
+            self._error = error
+        self._end_one()
+
+    def _start_in(self, tile: Tile) -> AwaitResult[object]:
+        state = self.state
+        assert tile.secondary is not None
+        storage = fresh_like(state.primary, state.grid.tile_slots, state.dtype)
+        self._incoming[tile] = storage
+        return start_transfer(state.inward(), tile.secondary, storage)
+
+    def _start_out(self, tile: Tile) -> AwaitResult[object]:
+        state = self.state
+        storage = fresh_like(state.secondary, state.grid.tile_slots, state.dtype)
+        self._outgoing[tile] = storage
+        return start_transfer(state.outward(), self.storage(tile), storage)
+
+    def _end_one(self) -> None:
+        with lock:
+            self._pending -= 1
+            if self._pending:
+                return
+        with quiet():
+            self._run(self._end_transfers)
+
+    def _end_transfers(self) -> None:
+        counters, size = self.state.counters, self.state.tile_bytes
+        running, self._running = self._running, []
+        for tile, handle in running:
+            error = handle._error
+            if error is None:
+                with lock:
+                    if tile in self._outgoing:
+                        counters.bytes_out += size
+                    else:
+                        counters.bytes_in += size
+            elif tile in self._optional:
+                self._leaving.remove(tile)
+            elif self._error is None:
+                self._error = error
+        if self._error is not None:
+            raise self._error
+        self._following()
+
+    # The end
+
+    def _conclude(self) -> None:
+        dropped: list[Carrier | None] = []
+        with lock:
+            for tile, storage in self._incoming.items():
+                if tile in self._replaced:
+                    dropped.append(storage)
+                else:
+                    self.state.enter(tile, storage)
+                    self.state.counters.promotions += 1
+            for tile, storage in self._replaced.items():
+                dropped += [tile.primary, tile.secondary]
+                self.state.counters.promotions += tile.location != "primary"
+                self.state.enter(tile, storage)
+                tile.secondary = None
+                tile.dirty = True
+            for tile in self._leaving:
+                dropped += [self._commit_eviction(tile)]
+            self._work.commit()
+        # What is left of the outgoing storage belongs to optional evictions that failed.
+        release_all([*dropped, *self._outgoing.values()])
+        self._finish(None)
+
+    def _commit_eviction(self, tile: Tile) -> Carrier | None:
+        written = self._outgoing.pop(tile, None)
+        if written is not None:
+            tile.secondary = written
+        self.state.counters.evictions += 1
+        return self.state.leave(tile)
+
+    def _fail(self, error: BaseException) -> None:
+        fresh = (*self._incoming.values(), *self._outgoing.values(), *self._replaced.values())
+        release_all(fresh)
+        if self._is_submitted:
+            self._handle._fail(error)
+        else:
+            self._refusal = error
+        self._finish(error)
+
+    def _finish(self, error: BaseException | None) -> None:
+        self._work.end(error)
+        with lock:
+            for tile in self._held:
+                tile.holder = None
+                if tile.location != "primary":
+                    self.state.occupants.pop(tile.number, None)
+            for tile in self._pin:
+                tile.pins -= 1
+            if self._refusal is None:
+                self._handle._publish()
+        completion_pool().dismiss(self)
