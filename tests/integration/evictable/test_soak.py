@@ -1,10 +1,6 @@
 """Many threads over distinct and shared carriers: no wrong value, no hang."""
 
-import faulthandler
-import gc
 import random
-import threading
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -35,11 +31,9 @@ def destination() -> Carrier:
 @pytest.mark.slow
 @pytest.mark.rule("G-4", "G-6", "G-14", "C-70", "M-26")
 @pytest.mark.parametrize("seconds", [60])
-def test_sixteen_threads(seconds: float) -> None:
+def test_sixteen_threads(keep_busy: Callable[..., None], seconds: float) -> None:
     shared = [(number, filled(number)) for number in range(8)]
-    failures: list[BaseException] = []
     counts = dict.fromkeys(("done", "refused"), 0)
-    end = time.monotonic() + seconds
 
     def act_on_shared(rng: random.Random) -> None:
         position = rng.randrange(len(shared))
@@ -81,30 +75,14 @@ def test_sixteen_threads(seconds: float) -> None:
         moved = sw.move(sw.move(tensor, destination()), destination())
         assert moved[5] == number + 0.5 and set(moved.tolist()) == {number, number + 0.5}
 
-    def work(seed: int) -> None:
-        rng = random.Random(seed)
-        while time.monotonic() < end and not failures:
-            chosen: Callable[[random.Random], None]
-            chosen = act_alone if rng.random() < 0.2 else act_on_shared
-            try:
-                chosen(rng)
-                counts["done"] += 1
-            except RuntimeError:
-                assert chosen is act_on_shared
-                counts["refused"] += 1
-            except BaseException as error:
-                failures.append(error)
+    def act(rng: random.Random) -> None:
+        chosen = act_alone if rng.random() < 0.2 else act_on_shared
+        try:
+            chosen(rng)
+            counts["done"] += 1
+        except RuntimeError:
+            assert chosen is act_on_shared
+            counts["refused"] += 1
 
-    faulthandler.dump_traceback_later(seconds + 60, exit=True)
-    try:
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(THREADS)]
-        for thread in threads:
-            thread.start()
-        while any(thread.is_alive() for thread in threads):
-            gc.collect()
-            time.sleep(0.05)
-    finally:
-        faulthandler.cancel_dump_traceback_later()
-    if failures:
-        raise failures[0]
+    keep_busy(act, threads=THREADS, seconds=seconds)
     assert counts["done"] > counts["refused"] > 0
