@@ -143,6 +143,7 @@ class ResultSpec:
 
 class _InvocationFields(NamedTuple):
     call: BoundOperationCall
+    operands: tuple[object, ...]
     plan: OperationPlan
     results: tuple[ResultSpec, ...]
     mutated_operands: tuple[int, ...]
@@ -182,7 +183,7 @@ class ResolvedInvocation(_InvocationFields):
     ) -> "ResolvedInvocation":
         """Validate the fields and freeze them."""
         fields = _checked_fields(call, plan, results, mutated_operands, saved_operands, kernel_id)
-        return _new_record(cls, fields)
+        return _new_record(cls, (call, call.operands, *fields[1:]))
 
     __eq__ = object.__eq__
     __ne__ = object.__ne__
@@ -201,27 +202,23 @@ class ResolvedInvocation(_InvocationFields):
         return self.call.definition.name
 
     @property
-    def operands(self) -> tuple[object, ...]:
-        """Aligned operands in schema order."""
-        return self.call.operands
-
-    @property
     def options(self) -> Mapping[str, object]:
         """Every option with its value."""
         return self.call.options
 
 
 def repeated_invocation(
-    call_fields: tuple[object, ...], other_fields: tuple[object, ...]
+    call_fields: tuple[object, ...], operands: tuple[object, ...], shared: tuple[object, ...]
 ) -> ResolvedInvocation:
     """Make the record of one call whose resolution is known.
 
     Args:
         call_fields: The fields of its BoundOperationCall, in order.
-        other_fields: The fields of a resolved invocation of the same signature after its call.
+        operands: Its aligned operands.
+        shared: The fields of a resolved invocation of the same signature after its operands.
     """
     call = _new_record(BoundOperationCall, call_fields)
-    return _new_record(ResolvedInvocation, (call, *other_fields))
+    return _new_record(ResolvedInvocation, (call, operands, *shared))
 
 
 def _checked_fields(

@@ -54,7 +54,7 @@ def validate_results(
     """
     # One frame for the whole check of a good result: every call pays it.
     specs = invocation.results
-    operands = invocation.call.operands
+    operands = invocation.operands
     if len(outputs) != len(specs):
         raise _conflict(
             invocation, "result_count", f"{len(specs)} result(s) expected, got {len(outputs)}"
@@ -160,7 +160,7 @@ def _check_effect(invocation: ResolvedInvocation, carrier: "Carrier", size: int)
 
 
 def _is_mutated(carrier: "Carrier", invocation: ResolvedInvocation) -> bool:
-    operands = (invocation.call.operands[position] for position in invocation.mutated_operands)
+    operands = (invocation.operands[position] for position in invocation.mutated_operands)
     return any(isinstance(operand, Tensor) and operand._carrier is carrier for operand in operands)
 
 

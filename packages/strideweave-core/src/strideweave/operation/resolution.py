@@ -36,7 +36,6 @@ class Resolution:
         "_ordinal_layouts",
         "alignment",
         "differentiable",
-        "invocation_fields",
         "layouts",
         "mutated_operands",
         "plan",
@@ -45,6 +44,7 @@ class Resolution:
         "records_graph",
         "results",
         "saved_operands",
+        "shared_fields",
         "source_layouts",
         "tensor_positions",
     )
@@ -61,8 +61,8 @@ class Resolution:
         self.results: tuple[ResultSpec, ...] = invocation.results
         self.mutated_operands = invocation.mutated_operands
         self.saved_operands = invocation.saved_operands
-        # All fields of the invocation but the call, in their order.
-        self.invocation_fields = tuple(invocation)[1:]
+        # The fields of the invocation after its operands.
+        self.shared_fields = tuple(invocation)[2:]
         self.alignment = alignment
         view = None if alignment is None else alignment.result_view
         # None where the caller gets the result as it is.
@@ -180,7 +180,7 @@ def resolve(
             _keep(definition._pairs, pair, (resolution, sources[0]._layout, sources[1]._layout))
     operands = sources if resolution.layouts is None else _view_operands(resolution, sources)
     return resolution, repeated_invocation(
-        (definition, schema, operands, sources, options), resolution.invocation_fields
+        (definition, schema, operands, sources, options), operands, resolution.shared_fields
     )
 
 

@@ -82,7 +82,7 @@ def slots(tensor: Tensor) -> Array:
 
 def operands(invocation: ResolvedInvocation) -> tuple[Tensor, ...]:
     """Return the operands of an operation that takes its Tensors first."""
-    return cast("tuple[Tensor, ...]", invocation.call.operands)
+    return cast("tuple[Tensor, ...]", invocation.operands)
 
 
 def operand(invocation: ResolvedInvocation, position: int) -> Array:
@@ -106,7 +106,7 @@ def slices(invocation: ResolvedInvocation, position: int, axis: int) -> Array:
 
 def parameter(invocation: ResolvedInvocation, position: int) -> Any:
     """Return a structural operand, which binding has validated."""
-    return invocation.call.operands[position]
+    return invocation.operands[position]
 
 
 def result(values: Array, spec: ResultSpec) -> Tensor:

@@ -68,7 +68,7 @@ def pointwise(floating: Compute, integer: Compute | None = None) -> Kernel:
 
     def kernel(invocation: ResolvedInvocation) -> Tensor:
         spec = invocation.results[0]
-        operands: tuple[Any, ...] = invocation.call.operands
+        operands: tuple[Any, ...] = invocation.operands
         reading = _readings.get(id(spec)) or _new_reading(invocation)
         compute = floating if integer is None or reading.is_binary32 else integer
         quietly = _quiet.copy().run
