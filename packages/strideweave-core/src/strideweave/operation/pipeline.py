@@ -235,7 +235,9 @@ def _until_match(
         )
     if resolution.mutated_operands:
         _require_mutable(definition.name, invocation)
-    if carrier._capability(resolution.plan) is None:
+    record = carrier._class_record
+    reach = carrier._capability_set() if record.is_dependent else record.capabilities
+    if reach.match(resolution.plan) is None:
         raise UnsupportedOperationPlan(carrier.unsupported_plan_reason(resolution.plan))
     return resolution, invocation, tensors, records
 
@@ -325,6 +327,20 @@ def bind_call(
     options: Mapping[str, object],
 ) -> "tuple[Binding, Carrier]":
     """Bind the arguments of a call and give the carrier that dispatches it."""
+    if len(operands) == definition._tensor_arity and not options:
+        # What the lines below find for Tensors alone, in one pass: every small call pays it.
+        plain: Any = operands
+        for tensor in plain:
+            if (
+                type(tensor) is not Tensor
+                or tensor._deeper is not None
+                or type(tensor._carrier) is not type(plain[0]._carrier)
+            ):
+                break
+        else:
+            carrier = plain[0]._carrier
+            if not carrier._class_record.is_dependent:
+                return (definition.schema, operands, NO_OPTIONS, plain), carrier
     binding = bind(definition, operands, options)
     tensors = binding[3]
     if not tensors:
