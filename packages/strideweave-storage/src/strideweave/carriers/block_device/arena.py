@@ -258,7 +258,7 @@ class Arena:
             raise RuntimeError(
                 f"{self.name} cannot be closed: a Carrier object exists ({len(self._leases)} of "
                 "them, released ones included); drop every reference to its carriers and Tensors, "
-                "then close it again"
+                "also those of autograd graphs, then close it again"
             )
         try:
             self.is_closed = True

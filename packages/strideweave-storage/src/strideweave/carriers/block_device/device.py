@@ -47,7 +47,7 @@ class BlockDevice:
 
     Examples:
         >>> import strideweave as sw
-        >>> with sw.BlockDevice("/dev/loop0") as device:  # doctest: +SKIP
+        >>> with sw.BlockDevice("/dev/loop0") as device, sw.no_grad():  # doctest: +SKIP
         ...     stored = sw.move(tensor, device.allocate(tensor.layout.cosize))
         ...     loaded = sw.move(stored, sw.CPU(tensor.layout.cosize))
         ...     del stored
@@ -176,7 +176,8 @@ class BlockDevice:
     def close(self) -> None:
         """Close the device; values that were written one by one are stored first.
 
-        No carrier of the device may exist, released ones included, as they still are factories.
+        No carrier of the device may exist: released ones still are factories, and those that
+        Tensors and autograd graphs hold count too.
         Closing again does nothing.
 
         Raises:
