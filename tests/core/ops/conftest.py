@@ -1,4 +1,7 @@
-"""Tensors on ArrayCarrier from values in logical order, and gradients of a call."""
+"""Tensors from values in logical order, and gradients of a call.
+
+They live on ArrayCarrier here; tests/integration/catalogue runs the same tests on other carriers.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,40 +14,47 @@ from strideweave.testing import ArrayCarrier
 from strideweave.testing.operation_case import operand
 
 
-def _placed(
-    dtype: Any, values: Sequence[Any], shape: tuple[Any, ...], layout: str | None
-) -> sw.Tensor:
-    if layout is None:
-        placement = canonical_layout(sw.Shape(list(shape) if shape else [len(values)]))
-    else:
-        placement = sw.Layout.parse(layout)
-    return operand(dtype, values, placement).tensor(_array_carrier)
-
-
-def _array_carrier(values: Sequence[Any], dtype: sw.DType) -> sw.Carrier:
-    return ArrayCarrier(0, dtype=dtype).new_like(values)
+MakeCarrier = Callable[[Sequence[Any], Any], sw.Carrier]
+MakeTensor = Callable[..., sw.Tensor]
 
 
 @pytest.fixture
-def f() -> Callable[..., sw.Tensor]:
+def make_carrier() -> MakeCarrier:
+    """Make a carrier from values and a dtype."""
+    return lambda values, dtype: ArrayCarrier(0, dtype=dtype).new_like(values)
+
+
+def _maker(dtype: Any, make_carrier: MakeCarrier) -> MakeTensor:
+    def make(values: Sequence[Any], *shape: Any, layout: str | None = None) -> sw.Tensor:
+        if layout is None:
+            placement = canonical_layout(sw.Shape(list(shape) if shape else [len(values)]))
+        else:
+            placement = sw.Layout.parse(layout)
+        return operand(dtype, values, placement).tensor(make_carrier)
+
+    return make
+
+
+@pytest.fixture
+def f(make_carrier: MakeCarrier) -> MakeTensor:
     """``f(values, *shape, layout=None)``: a Float32 Tensor, canonical unless a layout is given."""
-    return lambda values, *shape, layout=None: _placed(sw.DType.Float32, values, shape, layout)
+    return _maker(sw.DType.Float32, make_carrier)
 
 
 @pytest.fixture
-def i() -> Callable[..., sw.Tensor]:
+def i(make_carrier: MakeCarrier) -> MakeTensor:
     """The same for Int32."""
-    return lambda values, *shape, layout=None: _placed(sw.DType.Int32, values, shape, layout)
+    return _maker(sw.DType.Int32, make_carrier)
 
 
 @pytest.fixture
-def b() -> Callable[..., sw.Tensor]:
+def b(make_carrier: MakeCarrier) -> MakeTensor:
     """The same for Bool."""
-    return lambda values, *shape, layout=None: _placed(sw.DType.Bool, values, shape, layout)
+    return _maker(sw.DType.Bool, make_carrier)
 
 
 @pytest.fixture
-def vjp() -> Callable[..., list[list[float] | None]]:
+def vjp(make_carrier: MakeCarrier) -> Callable[..., list[list[float] | None]]:
     """``vjp(function, *operands, g=None)``: gradients of all Tensor operands, in logical order.
 
     ``g`` lists the cotangent in logical order; one value is repeated.
@@ -54,7 +64,7 @@ def vjp() -> Callable[..., list[list[float] | None]]:
         function: Callable[..., sw.Tensor], *operands: Any, g: Sequence[float] = (1.0,)
     ) -> list[list[float] | None]:
         output = function(*operands)
-        cotangent = operand(sw.DType.Float32, g, output.layout).tensor(_array_carrier)
+        cotangent = operand(sw.DType.Float32, g, output.layout).tensor(make_carrier)
         tensors = [given for given in operands if isinstance(given, sw.Tensor)]
         wanted = [tensor for tensor in tensors if tensor.is_differentiable()]
         found = iter(sw.grad(output, wanted, cotangent))

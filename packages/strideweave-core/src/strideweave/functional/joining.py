@@ -75,6 +75,8 @@ def stack(tensors: Iterable[Tensor], axis: int = 0) -> Tensor:
                 f"stack: {name} must have the shape {parts[0].shape} of tensors[0], got "
                 f"{part.shape}"
             )
+    for part in parts:
+        part.carrier._require_executable("stack")
     return _joined([unsqueeze(part, mode) for part in parts], mode)
 
 
