@@ -107,14 +107,9 @@ def _over_primaries(
         return found
 
     definition, schema, operands, sources, options = invocation.call
-    call = (
-        definition,
-        schema,
-        tuple(map(over_primary, operands)),
-        tuple(map(over_primary, sources)),
-        options,
-    )
-    return repeated_invocation(call, tuple(invocation)[1:])
+    replacements = tuple(map(over_primary, operands))
+    call = (definition, schema, replacements, tuple(map(over_primary, sources)), options)
+    return repeated_invocation(call, replacements, tuple(invocation)[2:])
 
 
 @contextmanager
