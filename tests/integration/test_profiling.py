@@ -14,8 +14,12 @@ carriers = pytest.mark.parametrize("carrier_class", [sw.Generic, sw.CPU])
 
 
 def tensor(carrier_class: Any, values: list[Any], notation: str, dtype: Any = DType.Float32) -> Any:
-    prototype = carrier_class(0 if carrier_class is sw.CPU else [], dtype=dtype)
-    return Tensor(prototype.new_like(values), 0, Layout.parse(notation))
+    return Tensor(empty(carrier_class, dtype).new_like(values), 0, Layout.parse(notation))
+
+
+def empty(carrier_class: Any, dtype: Any = DType.Float32) -> Any:
+    arguments: dict[Any, list[Any]] = {sw.Generic: [[]], sw.CPU: [0], sw.FileBacked: []}
+    return carrier_class(*arguments[carrier_class], dtype=dtype)
 
 
 class Wrapper(sw.Carrier):
@@ -105,3 +109,71 @@ def test_a_carrier_over_another_nests(carrier_class: Any, filtered: str) -> None
     )
     if filtered == "outer":
         assert events[0].self_time_ns < events[0].duration_ns
+
+
+PAIRS = [
+    (sw.CPU, sw.FileBacked, sw.CpuToFileBackedMoveOperation),
+    (sw.FileBacked, sw.CPU, sw.FileBackedToCpuMoveOperation),
+]
+
+
+@pytest.mark.rule("M-36", "M-39", "M-55")
+@pytest.mark.parametrize(("source", "destination", "implementation"), PAIRS)
+@pytest.mark.parametrize("act", [sw.move, sw.copy, sw.move_async, sw.copy_async])
+def test_moves_to_and_from_files_are_two_events(
+    source: Any, destination: Any, implementation: Any, act: Any
+) -> None:
+    x = tensor(source, [1.0, 2.0, 3.0, 4.0], "(2,2):(1,2)")
+    with profile(carriers={source}, record_shapes=True) as profiler:
+        answer = act(x, empty(destination).allocate_like(4))
+    if isinstance(answer, sw.AwaitMove):
+        answer.wait(30.0)
+    kind = act.__name__.removesuffix("_async")
+    events = profiler.events()
+    assert [event.name for event in events] == [f"{kind}.submit", f"{kind}.complete"]
+    assert [event.parent_id for event in events] == [None, 0]
+    for event in events:
+        assert (event.carrier_type, event.implementation_type) == (source, implementation)
+        assert event.input_shapes == ((2, 2),) and event.succeeded and event.completed
+        assert event.self_time_ns == event.duration_ns
+    assert events[1].start_time_ns >= events[0].start_time_ns + events[0].duration_ns
+
+
+@pytest.mark.rule("M-39")
+def test_a_training_step_over_a_file_shows_the_move_back() -> None:
+    x = tensor(sw.CPU, [1.0, 2.0], "2:1")
+    with profile() as profiler:
+        moved = sw.move(x, empty(sw.FileBacked))
+        sw.mul(sw.copy(moved, sw.CPU(2)), 3.0).backward(tensor(sw.CPU, [1.0, 1.0], "2:1"))
+    found = [(event.name, event.carrier_type) for event in profiler.events()]
+    assert found == [
+        ("move.submit", sw.CPU),
+        ("move.complete", sw.CPU),
+        ("copy.submit", sw.FileBacked),
+        ("copy.complete", sw.FileBacked),
+        ("mul", sw.CPU),
+        ("move.submit", sw.CPU),
+        ("move.complete", sw.CPU),
+        ("move.submit", sw.FileBacked),
+        ("move.complete", sw.FileBacked),
+    ]
+    assert x.grad is not None and x.grad.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.rule("M-39", "C-72")
+def test_moves_of_a_hierarchy_show_and_its_transitions_do_not() -> None:
+    primary = tensor(sw.CPU, [1.0, -2.0], "2:1").carrier
+    hierarchy = sw.Evictable(primary, empty(sw.FileBacked))
+    x = Tensor(hierarchy, 0, Layout.parse("2:1"))
+    with profile() as profiler:
+        hierarchy.evict()
+        hierarchy.promote()
+        sw.copy(x, sw.CPU(2))
+        hierarchy.evict()
+        hierarchy.promote()
+        sw.move(x, empty(sw.FileBacked))
+    found = [(event.name, event.carrier_type) for event in profiler.events()]
+    assert found == [
+        (name, sw.Evictable)
+        for name in ("copy.submit", "copy.complete", "move.submit", "move.complete")
+    ]

@@ -1,4 +1,4 @@
-"""Pairs of fresh carrier classes, and completions under a test's control."""
+"""Pairs of fresh carrier classes, and completions and a clock under a test's control."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -225,3 +225,20 @@ class Yard:
 @pytest.fixture
 def yard(workshop: Any) -> Yard:
     return Yard(workshop)
+
+
+class Clock:
+    """What profiles read instead of the clock; it stands still unless the test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def pass_by(self, nanoseconds: int) -> None:
+        self.now += nanoseconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("strideweave.profiling.recorder.perf_counter_ns", lambda: made.now)
+    return made

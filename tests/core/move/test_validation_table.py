@@ -273,7 +273,7 @@ def carriers_of(case: Case) -> list[Any]:
     return [end for end in ends if isinstance(end, Carrier) and not end.is_released()]
 
 
-@pytest.mark.rule("M-4", "M-5", "M-7", "M-12", "O-73", "R-43", "R-44", "G-3", "G-17")
+@pytest.mark.rule("M-4", "M-5", "M-7", "M-12", "M-37", "O-73", "R-43", "R-44", "G-3", "G-17")
 @pytest.mark.parametrize("function", [sw.move, sw.move_async, sw.copy, sw.copy_async])
 @pytest.mark.parametrize(
     ("row", "make", "kind", "message"), ROWS, ids=[f"{row[0]}-{row[1].__name__}" for row in ROWS]
@@ -289,9 +289,10 @@ def test_a_row_refuses_and_changes_nothing(
     tensor, destination = make(yard)
     carriers = carriers_of((tensor, destination))
     before = yard.state(*carriers)
-    with pytest.raises(kind) as refusal:
+    with sw.profile() as profiler, pytest.raises(kind) as refusal:
         function(tensor, destination)
     assert type(refusal.value) is kind
+    assert profiler.events() == ()
     text = str(refusal.value)
     assert re.search(message, text), text
     if row == "16":

@@ -21,7 +21,9 @@ class Profiler:
 
     An event is one execution of a dispatched operation: from its argument checks to its validated
     result, in synchronous host wall time. An operation that a carrier runs on another carrier is a
-    nested event. What a backward traversal runs is not recorded, nor are element reads and writes.
+    nested event. A move or copy is two events: its submission, and from there to its outcome, which
+    may come after the profile was left. Of a backward traversal only the moves are recorded;
+    element reads and writes are not, nor is what a hierarchy moves between its tiers.
 
     Dropping an unfinished profiler, or exiting it on another thread, ends the recording without a
     result.

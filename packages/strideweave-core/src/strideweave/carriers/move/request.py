@@ -1,6 +1,6 @@
 """Requests: one move or copy from the call to its recorded outcome, on whichever thread ends it."""
 
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from strideweave.carriers.move import validation
 from strideweave.carriers.move.handles import AwaitMove, new_handle
@@ -8,7 +8,11 @@ from strideweave.carriers.move.pool import completion_pool, start_daemon
 from strideweave.carriers.move.routes import Route, select_route
 from strideweave.carriers.move.work import MoveWork
 from strideweave.operation.grad_mode import no_grad
+from strideweave.operation.recording import recording
 from strideweave.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from strideweave.profiling.recorder import Completion
 
 
 def start(
@@ -54,10 +58,11 @@ class MoveRequest:
     part; and dropping the handle changes nothing.
     """
 
-    __slots__ = ("_work", "handle")
+    __slots__ = ("_profiled", "_work", "handle")
 
     def __init__(self, work: MoveWork) -> None:
         self._work = work
+        self._profiled: Completion | None = None
         self.handle: AwaitMove[Tensor] = new_handle(AwaitMove)
 
     def begin(self, is_blocking: bool) -> None:
@@ -95,10 +100,24 @@ class MoveRequest:
 
     def _submit(self) -> BaseException | None:
         try:
-            self._work.submit()
+            self._work.accept(self._submitted())
         except BaseException as error:
             return self._work.withdraw(error)
         return None
+
+    def _submitted(self) -> object:
+        """Submit, inside the first event of a profile and before the second one."""
+        recorder = recording.movements
+        if recorder is None:
+            return self._work.submit()
+        interval = self._work.interval(recorder)
+        try:
+            with interval:
+                submitted = self._work.submit()
+                interval.close()
+        finally:
+            self._profiled = recorder.completion(interval)
+        return submitted
 
     def _complete(self) -> BaseException | None:
         try:
@@ -111,7 +130,9 @@ class MoveRequest:
         handle = self.handle
         if error is not None:
             handle._fail(error)
+        if self._profiled is not None:
+            self._profiled.close(error is None)
         # The frames in an error's traceback hold this request: it must not hold the handle.
-        del self._work, self.handle
+        del self._work, self._profiled, self.handle
         handle._publish()
         completion_pool().dismiss(self)

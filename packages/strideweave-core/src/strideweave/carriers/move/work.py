@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from traceback import clear_frames
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.extension.callbacks import call_provider
@@ -15,13 +15,16 @@ from strideweave.carriers.move.routes import Route
 from strideweave.operation.grad_mode import mode as grad_mode
 from strideweave.tensor.tensor import Tensor, VersionToken, tensor_over
 
+if TYPE_CHECKING:
+    from strideweave.profiling.recorder import Interval, Recorder
+
 
 @final
 class MoveWork:
     """One move or copy, from the claims to the commit.
 
-    ``prepare``, ``submit`` and ``complete`` run once, in this order; after a failure of the last
-    two, ``withdraw`` ends it. Graph building is off in all of them.
+    ``prepare``, ``submit``, ``accept`` and ``complete`` run once, in this order; after a failure of
+    the last three, ``withdraw`` ends it. Graph building is off in all of them.
 
     Args:
         tensor: The Tensor that moves; it and ``destination`` passed the checks before the claims.
@@ -111,18 +114,40 @@ class MoveWork:
             with self._claims:
                 preparation.size_destination(destination, tensor._layout.cosize)
 
-    def submit(self) -> None:
+    def interval(self, recorder: "Recorder") -> "Interval":
+        """Make the interval in which a profile times ``submit``."""
+        tensor = self._tensor
+        return recorder.submission(
+            "copy" if self._keeps_source else "move",
+            type(tensor._carrier),
+            type(self._operation),
+            tensor._layout.shape,
+        )
+
+    def submit(self) -> object:
         """Start a provider's transfer; a copy has nothing to start.
 
-        Raises:
-            TypeError: ``submit`` returned neither None nor a completion.
+        Returns:
+            What the provider gave, for ``accept``.
 
-        What ``submit`` raises propagates.
+        What it raises propagates.
         """
         if self._transfer is None:
-            return
+            return None
         with self._claims:
-            submitted = self._call(self._transfer.submit, "PreparedTransfer.submit")
+            return self._call(self._transfer.submit, "PreparedTransfer.submit")
+
+    def accept(self, submitted: object) -> None:
+        """Take what ``submit`` gave.
+
+        Args:
+            submitted: None, or the completion to wait for.
+
+        Raises:
+            TypeError: It is neither.
+
+        What its ``done`` raises propagates.
+        """
         if submitted is not None:
             source = f"submit of the route {self._route_id} of the pair {self._route.pair}"
             self._completion = accept_completion(submitted, source=source)
