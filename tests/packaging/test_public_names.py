@@ -28,11 +28,11 @@ MOVEMENT = """
 GRAD_MODE = "is_grad_enabled no_grad set_grad_enabled"
 FUNCTIONS = """
     SortResult TopKResult abs add argmax argmin as_strided broadcast_in_dim broadcast_to cast ceil
-    clamp concat cos cumsum div einsum elementwise_mul elu eq erf exp exp2 flip floor gather ge gelu
-    gt le leaky_relu log log2 log_softmax logical_and logical_not logical_or logical_xor logsumexp
-    lt matmul maximum mean minimum mul ne neg pad permute pow rearrange recip reduce_max reduce_min
-    reduce_prod reduce_sum relu rem reshape round rsqrt scatter scatter_add select sigmoid sign silu
-    sin softmax softplus sort sqrt squeeze stack sub tanh topk unsqueeze
+    clamp concat conv_general cos cumsum div einsum elementwise_mul elu eq erf exp exp2 flip floor
+    gather ge gelu gt le leaky_relu log log2 log_softmax logical_and logical_not logical_or
+    logical_xor logsumexp lt matmul maximum mean minimum mul ne neg pad permute pow rearrange recip
+    reduce_max reduce_min reduce_prod reduce_sum relu rem reshape round rsqrt scatter scatter_add
+    select sigmoid sign silu sin softmax softplus sort sqrt squeeze stack sub tanh topk unsqueeze
 """
 OPERATIONS = """
     DispatchExplanation NON_DIFFERENTIABLE OperandKind OperandSpec Operation OperationDefinition

@@ -88,8 +88,8 @@ def test_public_names() -> None:
         "sigmoid tanh gelu silu softplus elu leaky_relu add sub mul elementwise_mul div pow "
         "maximum minimum rem eq ne lt le gt ge logical_not logical_and logical_or logical_xor "
         "select clamp cast reduce_sum reduce_prod reduce_max reduce_min argmax argmin cumsum "
-        "matmul einsum gather scatter scatter_add flip concat stack pad sort topk mean logsumexp "
-        "softmax log_softmax"
+        "matmul einsum conv_general gather scatter scatter_add flip concat stack pad sort topk "
+        "mean logsumexp softmax log_softmax"
     ).split()
     for name in names:
         assert getattr(sw, name) is getattr(sw.functional, name)

@@ -12,8 +12,7 @@ from strideweave.operation import ResolvedInvocation, operation_definition, oper
 
 Make = Callable[..., Any]
 
-LATER = {"conv_general"}
-DEFINED = [spec.name for spec in registered_operations() if spec.name not in LATER]
+DEFINED = [spec.name for spec in registered_operations()]
 PAIRS = "add sub elementwise_mul div maximum minimum rem".split()
 PREDICATES = "eq ne lt le logical_and logical_or logical_xor".split()
 UNARY = (
@@ -39,6 +38,8 @@ SCHEMAS = {  # operand names; * differentiable, (W) weak scalar, (S) structural
     "clamp": "tensor* lower* upper* | tensor* lower* upper(W) | tensor* lower(W) upper* | "
     "tensor* lower(W) upper(W)",
     "flip": "tensor* axis(S)",
+    "conv_general": "lhs* kernel* strides(S) padding(S) lhs_dilation(S) kernel_dilation(S) "
+    "feature_groups(S)",
     "concat": "lhs* rhs* axis(S)",
     "pad": "tensor* padding(S) value(S)",
     "_sort_values": "tensor* axis(S) descending(S)",
@@ -80,7 +81,7 @@ def test_schemas(name: str) -> None:
 SAVED = {
     **dict.fromkeys(["add", "sub", "neg", "sign", "floor", "ceil", "round", "cumsum"], ()),
     **dict.fromkeys(["elementwise_mul", "div", "maximum", "minimum", "rem"], (0, 1)),
-    **dict.fromkeys(["matmul", "_batched_matmul"], (0, 1)),
+    **dict.fromkeys(["matmul", "_batched_matmul", "conv_general"], (0, 1)),
     **dict.fromkeys(["exp", "relu", "abs", "tanh", "reduce_prod", "reduce_max"], (0,)),
     **dict.fromkeys(["reduce_sum", "argmax", "lt", "logical_not", "flip", "concat", "pad"], ()),
     **dict.fromkeys(["_sort_values", "_topk_values"], (0,)),
@@ -125,10 +126,11 @@ def resolved(workshop: Any) -> Callable[..., ResolvedInvocation]:
 
 RANKS = {
     **dict.fromkeys(["gather", "scatter", "scatter_add"], (1,)),
-    "_batched_matmul": (1, 1, 1),
+    **dict.fromkeys(["_batched_matmul", "conv_general"], (1, 1, 1)),
 }
 STRUCTURAL: dict[str, tuple[Any, ...]] = {  # where it is not one zero
     "pad": (((0, 0), (0, 0)), 0),
+    "conv_general": ((1,), ((0, 0),), None, None, 1),
     **dict.fromkeys(["_sort_values", "_sort_indices"], (0, False)),
     **dict.fromkeys(["_topk_values", "_topk_indices"], (1, 0, True)),
 }
@@ -169,7 +171,7 @@ TOLERANT = {
 }
 
 
-SUMS = {"reduce_sum", "matmul", "_batched_matmul"}
+SUMS = {"reduce_sum", "matmul", "_batched_matmul", "conv_general"}
 
 
 @pytest.mark.rule("O-69", "F-12", "O-62", "O-63", "F-3")

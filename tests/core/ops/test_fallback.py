@@ -14,7 +14,7 @@ from strideweave.testing.cases import gradient_cases, gradient_disagreement
 NAMES = [
     *("relu", "elu", "leaky_relu", "abs", "sigmoid", "gelu", "pow", "rem", "clamp", "mul"),
     *("maximum", "minimum", "reduce_max", "reduce_min", "reduce_prod", "reduce_sum", "matmul"),
-    "_batched_matmul",
+    *("_batched_matmul", "conv_general"),
     *("concat", "pad", "_sort_values", "_topk_values"),
 ]
 

@@ -35,6 +35,7 @@ from strideweave.functional.comparison import (
 )
 from strideweave.functional.composites import log_softmax, logsumexp, mean, softmax
 from strideweave.functional.contraction import einsum, matmul
+from strideweave.functional.convolution import conv_general
 from strideweave.functional.indexing import flip, gather, scatter, scatter_add
 from strideweave.functional.joining import concat, pad, stack
 from strideweave.functional.ordering import SortResult, TopKResult, sort, topk
@@ -76,6 +77,7 @@ __all__ = [
     "ceil",
     "clamp",
     "concat",
+    "conv_general",
     "cos",
     "cumsum",
     "div",

@@ -1,4 +1,4 @@
-"""Metadata-only views that lower contractions by description, operands and result alike."""
+"""Metadata-only views that bring contractions into their canonical form, and results out of it."""
 
 from functools import lru_cache
 from typing import final
@@ -109,3 +109,77 @@ def einsum_alignment(description: str) -> EinsumAlignment:
     """
     check_description(description)
     return _compiled(description)
+
+
+@final
+@record
+class PermutedView:
+    """View of a result whose top-level modes the caller sees in another order.
+
+    Attributes:
+        order: For each mode that the caller sees, the mode of the result.
+    """
+
+    order: tuple[int, ...]
+
+    def publish(self, layout: Layout) -> Layout:
+        """Permute the operation's result.
+
+        Args:
+            layout: Layout of the result.
+        """
+        return Layout.permute(layout, *self.order)
+
+    def restore(self, layout: Layout) -> Layout:
+        """Undo ``publish``.
+
+        Args:
+            layout: Any layout in the published shape.
+        """
+        return Layout.permute(layout, *map(self.order.index, range(len(self.order))))
+
+
+@final
+@record
+class PermutedAlignment:
+    """Another order of the top-level modes of each operand and of the result.
+
+    Attributes:
+        orders: For each operand and each mode of its canonical form, the mode of the operand.
+        result_view: The order of the result, None for the canonical one.
+    """
+
+    orders: tuple[tuple[int, ...], ...]
+    result_view: PermutedView | None
+
+    # Hashed per call: the maker below gives one object per meaning.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def align(self, layouts: tuple[Layout, ...]) -> tuple[Layout, ...]:
+        """Permute every operand.
+
+        Args:
+            layouts: One layout per operand, of the rank of its order.
+
+        Returns:
+            The layouts in canonical order.
+        """
+        return tuple(
+            Layout.permute(layout, *order)
+            for layout, order in zip(layouts, self.orders, strict=True)
+        )
+
+
+@lru_cache(maxsize=256)
+def permuted_alignment(
+    orders: tuple[tuple[int, ...], ...], result_order: tuple[int, ...]
+) -> PermutedAlignment:
+    """Give the alignment of those orders; equal ones give the same object.
+
+    Args:
+        orders: For each operand and each mode of its canonical form, the mode of the operand.
+        result_order: For each mode that the caller sees, the mode of the canonical result.
+    """
+    is_canonical = result_order == tuple(range(len(result_order)))
+    return PermutedAlignment(orders, None if is_canonical else PermutedView(result_order))

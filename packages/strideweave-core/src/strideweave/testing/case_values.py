@@ -31,7 +31,7 @@ _SMOOTH = (
 _SMOOTH_INTEGERS = (2, 3, 1, 4)
 
 _SMALL_RESULTS = frozenset({"add", "sub", "mul", "elementwise_mul", "pow", "reduce_sum"})
-_PRODUCTS = frozenset({"matmul", "_batched_matmul"})
+_PRODUCTS = frozenset({"matmul", "_batched_matmul", "conv_general"})
 _POSITIVE_ONLY = frozenset({"log", "log2", "sqrt", "rsqrt", "pow", "rem", "clamp"})
 
 

@@ -26,7 +26,11 @@ from strideweave.testing.case_values import (
     smooth_values,
     special_values,
 )
-from strideweave.testing.contraction_cases import batched_matmul_cases, matmul_cases
+from strideweave.testing.contraction_cases import (
+    batched_matmul_cases,
+    convolution_cases,
+    matmul_cases,
+)
 from strideweave.testing.gradient_check import gradient_disagreement
 from strideweave.testing.mode_cases import (
     FLAT,
@@ -84,9 +88,9 @@ _STRUCTURAL: Mapping[str, Callable[[OperationPlan, Choose], Iterator[OperationCa
     **dict.fromkeys(("_topk_values", "_topk_indices"), topk_cases),
     "matmul": matmul_cases,
     "_batched_matmul": batched_matmul_cases,
+    "conv_general": convolution_cases,
 }
 """How the cases of an operation are made; those of all others are pointwise."""
-_LATER = frozenset({"conv_general"})
 
 
 def operation_cases() -> list[OperationCase]:
@@ -114,8 +118,6 @@ def gradient_cases() -> list[OperationCase]:
 
 
 def _takes_gradient(plan: OperationPlan) -> bool:
-    if plan.operation in _LATER:
-        return False
     definition = operation_definition(plan.operation)
     return (
         definition.vjp is not NON_DIFFERENTIABLE
@@ -125,10 +127,7 @@ def _takes_gradient(plan: OperationPlan) -> bool:
 
 
 def _cases_of(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
-    name = plan.operation
-    if name in _LATER:
-        return
-    yield from _STRUCTURAL.get(name, _pointwise_cases)(plan, choose)
+    return _STRUCTURAL.get(plan.operation, _pointwise_cases)(plan, choose)
 
 
 def _pointwise_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:

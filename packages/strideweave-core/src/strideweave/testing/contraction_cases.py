@@ -55,3 +55,29 @@ def _cases(
                 description,
                 "exact" if plan.output is DType.Int32 else "sum",
             )
+
+
+_CONVOLUTIONS = (
+    (Shape(2, 3, 5), Shape(4, 3, 3), ((1,), ((0, 0),))),
+    (Shape(2, 4, 3), Shape(2, 2, 2), ((2,), ((1, 2),), (2,), (3,), 2)),
+    (Shape(1, 2, 4, 3), Shape(2, 2, 3, 2), ((1, 2), ((1, 0), (0, 2)))),
+    (Shape((2, 1), (2, 3), 3), Shape((1, 3), 2, 2), ((1,), ((4, 0),), None, None, 3)),
+    (Shape(2, 1, 5), Shape(1, 1, 2), ((3,), ((0, 1),))),
+)
+
+
+def convolution_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
+    """Strides, padding, dilations, groups, nested features, several spatial modes."""
+    for lhs, kernel, parameters in _CONVOLUTIONS:
+        families = list(placements(lhs))
+        for family, other in zip(families, [*families[1:], families[0]], strict=True):
+            yield OperationCase(
+                f"{plan_name(plan)} {family} {lhs} {other} {kernel} {parameters}",
+                plan.operation,
+                (
+                    operand(DType.Float32, choose(plan, 0), *placements(lhs)[family]),
+                    operand(DType.Float32, choose(plan, 1), *placements(kernel)[other]),
+                    *parameters,
+                ),
+                agreement="sum",
+            )
