@@ -26,6 +26,7 @@ def test_python_blocks_run(path: Path) -> None:
             runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
             runner.run(test, clear_globs=False)
             assert runner.failures == 0
+            names.update(test.globs)
         else:
             exec(compile(block, str(path), "exec"), names)
 

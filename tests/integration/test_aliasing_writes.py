@@ -120,6 +120,18 @@ def test_a_write_of_many_values_is_refused(kind: str, name: str, text: str) -> N
     assert contents(parameter.carrier) == held(parameter.layout) and parameter.version == 0
 
 
+@pytest.mark.rule("G-5", "B-21")
+@pytest.mark.parametrize("text", ALIASING)
+def test_a_device_refuses_the_same(text: str, open_device: Callable[..., Any]) -> None:
+    layout = Layout.parse(text)
+    prototype = open_device().allocate(0)
+    for name, act in (REFUSED | (REFUSED_OVERLAPS if text in OVERLAPPING else {})).items():
+        parameter = Parameter(prototype.new_like(held(layout)), OFFSET, layout)
+        with pytest.raises(ValueError, match=r"injective|alias"):
+            act(parameter)
+        assert contents(parameter.carrier) == held(layout) and parameter.version == 0, name
+
+
 @pytest.mark.rule("G-5", "T-35", "T-47")
 @pytest.mark.parametrize("kind", COMPUTING)
 def test_a_broadcast_view_of_an_injective_tensor_is_refused(kind: str) -> None:
