@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import strideweave as sw
-from strideweave import Carrier, DType
+from strideweave import Carrier, DType, Layout, Shape, Stride, Tensor
 from strideweave.carriers import CLOSED_CARRIER_MESSAGE, reject_carrier_subclass
 
 FLOAT32, INT32, BOOL = DType.Float32, DType.Int32, DType.Bool
@@ -183,18 +183,25 @@ def test_carriers_refuse_copies_and_pickles() -> None:
             refused(carrier)
 
 
-@pytest.mark.rule("C-12", "R-116")
+@pytest.mark.rule("C-12", "C-84", "R-116")
 def test_hooks_of_a_definition_backed_class_are_ignored(workshop: Any) -> None:
     def refuse(self: Any, *arguments: Any) -> Any:
         raise AssertionError("a definition-backed class has no hooks")
 
     names = ("_is_mutable", "_supports_storage_dtype", "_release", "_dispatch_op", "_read_span")
+    names += ("_write_span", "_host_array")
     carrier_class = workshop.subclass(**dict.fromkeys(names, refuse))
-    workshop.defined(carrier_class=carrier_class)
+    storage = workshop.storage(elementwise_fallback=True)
+    workshop.defined(carrier_class=carrier_class, storage=storage)
     carrier = carrier_class(1, dtype=INT32)
     carrier[0] = 5
     assert carrier.is_mutable() and carrier.supports_storage_dtype(FLOAT32) and carrier[0] == 5
     assert carrier.new_like([1, 2])[1] == 2
+    tensor = Tensor(carrier, 0, Layout(Shape(1), Stride(1)))
+    assert tensor.tolist() == [5]
+    assert sw.copy(tensor, carrier.new_like([0])).tolist() == [5]
+    tensor[...] = 6
+    assert carrier[0] == 6
     carrier.release()
     with pytest.raises(RuntimeError, match="released"):
         carrier.dispatch_op("add")

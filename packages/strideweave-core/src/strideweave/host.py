@@ -127,7 +127,7 @@ def host_view(tensor: "Tensor") -> HostArray | None:
     Returns:
         The live array, or ``None`` where the carrier keeps no host array or has lost it.
     """
-    base = tensor._carrier._host_array()
+    base = spans.host_array(tensor._carrier)
     return None if base is None else strided(base, tensor._offset, tensor._layout)
 
 

@@ -6,10 +6,19 @@ memoryviews of format ``f``, ``i`` or ``?``.
 """
 
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from strideweave.dtype import DType
 
 if TYPE_CHECKING:
     from strideweave.carriers.base import Carrier
+
+# Kind and width of the elements of a host array, in the byte order of the host.
+_ELEMENTS: Final = {
+    DType.Float32: ("f", 4, True),
+    DType.Int32: ("i", 4, True),
+    DType.Bool: ("b", 1, True),
+}
 
 
 def read_span(carrier: "Carrier", start: int, out: "memoryview[Any] | array[Any]") -> bool:
@@ -52,6 +61,27 @@ def write_span(carrier: "Carrier", start: int, values: "memoryview[Any] | array[
     return storage.write_span(carrier, start, span_view(values))
 
 
+def host_array(carrier: "Carrier") -> Any:  # a numpy.ndarray, which core does not know
+    """Give the array that is a carrier's live storage.
+
+    Args:
+        carrier: Any carrier.
+
+    Returns:
+        The array, or None where the carrier offers none: a definition-backed class offers its
+        storage through its provider alone.
+
+    Raises:
+        TypeError: The hook gave something else than the live storage in one dimension.
+    """
+    if carrier._class_record.storage is not None:
+        return None
+    array = carrier._host_array()
+    if array is not None and not _is_storage(array, carrier):
+        _refuse_host_array(array, carrier)
+    return array
+
+
 def write_slot(carrier: "Carrier", slot: int, value: object) -> None:
     """Store one normalized value; only a definition-free ``set_value`` may advance the version."""
     storage = carrier._class_record.storage
@@ -67,6 +97,25 @@ def span_view(buffer: "memoryview[Any] | array[Any]") -> "memoryview[Any]":
     if view.format in ("b", "B"):
         return view.cast("?")
     return view
+
+
+def _is_storage(array: Any, carrier: "Carrier") -> bool:
+    element = getattr(array, "dtype", None)
+    return (
+        getattr(array, "ndim", None) == 1
+        and (element.kind, element.itemsize, element.isnative) == _ELEMENTS.get(carrier.dtype())
+        and len(array) == carrier.size()
+    )
+
+
+def _refuse_host_array(array: Any, carrier: "Carrier") -> NoReturn:
+    element, shape = getattr(array, "dtype", None), getattr(array, "shape", None)
+    found = type(array).__qualname__ if shape is None else f"{element} of shape {shape}"
+    raise TypeError(
+        f"{type(carrier).__qualname__}._host_array must return None, or the storage itself as a "
+        f"one-dimensional NumPy array of its {carrier.size()} {carrier.dtype()!r} slots, "
+        f"got {found}"
+    )
 
 
 def _hook_answer(carrier: "Carrier", hook: str, answer: object) -> bool:

@@ -9,6 +9,7 @@ from ctypes import POINTER, c_int64, cast
 from operator import index
 from typing import Any, Final, TypeAlias, final
 
+from strideweave.carriers import spans
 from strideweave.carriers.base import Carrier
 from strideweave.dtype import DType
 from strideweave.tensor.boundary import require_one_subtensor
@@ -135,7 +136,7 @@ class _ExportedMemory:
         layout = tensor._layout
         self.tensor: Final = tensor
         # A released carrier lets go of its buffer; a consumer still reads it.
-        self.buffer: Final = tensor._carrier._host_array()
+        self.buffer: Final = spans.host_array(tensor._carrier)
         self.strides: Final = (c_int64 * len(layout.leaf_strides))(*layout.leaf_strides)
         self.__array_interface__: Final = {
             "version": 3,

@@ -37,7 +37,7 @@ def copy_values(tensor: Tensor, destination: Carrier) -> None:
 
 def _read_span(tensor: Tensor) -> "host.Image | None":
     carrier, start, count = tensor._carrier, tensor._offset, tensor._layout.cosize
-    array = carrier._host_array()
+    array = spans.host_array(carrier)
     if array is not None:
         values = array[start : start + count]
         if tensor._dtype is DType.Bool:
@@ -61,7 +61,7 @@ def _write_span(tensor: Tensor, destination: Carrier, values: Values) -> bool:
     image = values if isinstance(values, memoryview) else _image(tensor, values)
     if image is None:
         return False
-    array = destination._host_array()
+    array = spans.host_array(destination)
     if array is None:
         return spans.write_span(destination, 0, image)
     array[: len(image)] = image

@@ -338,7 +338,7 @@ class Evictable(DependentCarrier):
         residency = self._residency
         if self._released or residency.is_evicted:
             return None
-        return residency.primary.carrier._host_array()
+        return spans.host_array(residency.primary.carrier)
 
     def _read_span(self, start: int, out: "memoryview[Any]") -> object:
         residency = self._residency

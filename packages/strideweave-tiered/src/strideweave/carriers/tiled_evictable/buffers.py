@@ -45,7 +45,7 @@ def read_slots(carrier: Carrier, start: int, count: int) -> Buffer:
         A view of the carrier's own array, a copied span, or plain values where it offers neither.
     """
     dtype = carrier.dtype()
-    array = carrier._host_array()
+    array = spans.host_array(carrier)
     if array is not None:
         window = array[start : start + count]
         # Memory that somebody else writes to may hold any byte for True.
@@ -68,7 +68,7 @@ def write_slots(carrier: Carrier, start: int, values: Buffer) -> None:
         start: The first slot.
         values: One per slot.
     """
-    array = carrier._host_array()
+    array = spans.host_array(carrier)
     if array is not None:
         array[start : start + len(values)] = values
         return
@@ -106,7 +106,7 @@ class Canvas:
 
     def __init__(self, carrier: Carrier, count: int) -> None:
         self._carrier: Carrier | None = carrier
-        array = carrier._host_array()
+        array = spans.host_array(carrier)
         if array is not None:
             self._carrier = None
             self.buffer: Buffer = array[:count]
