@@ -14,6 +14,7 @@ from strideweave.testing.cases import (
     OperationCase,
     call_case,
     gradient_cases,
+    gradient_disagreement,
     operand,
     operation_cases,
 )
@@ -93,3 +94,13 @@ def test_they_agree_with_generic(carrier: str, operation: str) -> None:
         for seed in (*COTANGENTS, *(() if case.agreement == "sum" else HUGE_COTANGENTS))
     ]
     assert found and [text for text in found if text is not None] == []
+
+
+@pytest.mark.slow
+@pytest.mark.rule("G-13", "F-14", "S-1")
+@pytest.mark.parametrize("operation", CASES)
+def test_they_agree_with_central_differences(operation: str) -> None:
+    """On CPU; in every run ArrayCarrier does."""
+    for case in gradient_cases():
+        if case.operation == operation:
+            assert gradient_disagreement(case, CARRIERS["cpu"]) is None
