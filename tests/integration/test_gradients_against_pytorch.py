@@ -249,6 +249,59 @@ def test_contractions_and_indexing(torch: Any, kind: str) -> None:
     )
 
 
+CONVOLUTIONS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((2, 3, 7), (4, 3, 3), {}),
+    ((1, 2, 9), (2, 2, 3), {"stride": 2, "padding": 2, "dilation": 2}),
+    ((2, 4, 5, 6), (6, 2, 3, 2), {"stride": (2, 1), "padding": (1, 0), "groups": 2}),
+    ((1, 1, 3, 4, 3), (2, 1, 2, 2, 2), {"padding": 1}),
+]
+
+
+@pytest.mark.rule("G-13", "F-39")
+@pytest.mark.parametrize("kind", CARRIERS)
+@pytest.mark.parametrize(("shape", "kernel", "options"), CONVOLUTIONS)
+def test_convolutions(
+    torch: Any, kind: str, shape: tuple[int, ...], kernel: tuple[int, ...], options: dict[str, Any]
+) -> None:
+    rank = len(shape) - 2
+
+    def per_mode(name: str, default: int) -> tuple[int, ...]:
+        value = options.get(name, default)
+        return value if isinstance(value, tuple) else (value,) * rank
+
+    peer = getattr(torch.nn.functional, f"conv{rank}d")
+    compare(
+        torch,
+        CARRIERS[kind],
+        lambda x, k: sw.conv_general(
+            x,
+            k,
+            per_mode("stride", 1),
+            [(border, border) for border in per_mode("padding", 0)],
+            kernel_dilation=per_mode("dilation", 1),
+            feature_groups=options.get("groups", 1),
+        ),
+        lambda x, k: peer(x, k, **options),
+        pair(*shape, seed=15),
+        pair(*kernel, seed=16),
+    )
+
+
+@pytest.mark.rule("G-13", "F-39")
+@pytest.mark.parametrize("kind", CARRIERS)
+def test_a_dilated_operand_is_a_transposed_convolution(torch: Any, kind: str) -> None:
+    compare(
+        torch,
+        CARRIERS[kind],
+        lambda x, k: sw.conv_general(
+            x, sw.permute(sw.flip(k, 2), 1, 0, 2), (1,), ((2, 2),), lhs_dilation=(2,)
+        ),
+        lambda x, k: torch.nn.functional.conv_transpose1d(x, k, stride=2),
+        pair(1, 2, 4, seed=17),
+        pair(2, 3, 3, seed=18),
+    )
+
+
 @pytest.mark.rule("G-13", "N-35")
 @pytest.mark.parametrize("kind", CARRIERS)
 @pytest.mark.parametrize(
