@@ -13,7 +13,6 @@ from strideweave.layout.construction import canonical_layout
 from strideweave.testing import ArrayCarrier
 from strideweave.testing.operation_case import operand
 
-
 MakeCarrier = Callable[[Sequence[Any], Any], sw.Carrier]
 MakeTensor = Callable[..., sw.Tensor]
 
