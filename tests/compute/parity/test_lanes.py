@@ -82,6 +82,18 @@ def test_exact_binary(function: Callable[[Tensor, Tensor], Tensor], family: str)
     assert bits(function(mine, other)) == bits(function(reference, other_reference))
 
 
+@pytest.mark.rule("F-11", "F-20", "G-13")
+@pytest.mark.parametrize("family", LAYOUTS)
+@pytest.mark.parametrize("exponent", (0.5, -0.5, 2, -1, 3.0, 0, 1, math.inf, math.nan))
+def test_one_exponent_for_every_base(exponent: float, family: str) -> None:
+    bases = (0.0, -0.0, 1.0, 4.0, -4.0, math.inf, -math.inf, math.nan)
+    mine, reference = both(numbers(10, bases), family)
+    expected = bits(sw.pow(reference, exponent))
+    assert bits(sw.pow(mine, exponent)) == expected
+    repeated = Tensor(CPU(0).new_like([exponent]), 0, Layout.parse(f"{LENGTH}:0"))
+    assert bits(sw.pow(mine, repeated)) == expected
+
+
 @pytest.mark.rule("F-24")
 @pytest.mark.parametrize("condition_family", LAYOUTS)
 @pytest.mark.parametrize("family", LAYOUTS)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy
 
-from strideweave.carriers.cpu.conversion import Array
+from strideweave.carriers.cpu.conversion import Array, Floats
 from strideweave.carriers.cpu.kernels.frame import Compute, Kernel, narrow, pointwise
 from strideweave.ops.reference import int32_overflow
 
@@ -25,6 +25,15 @@ def _checked(name: str, function: numpy.ufunc) -> Compute:
     return compute
 
 
+def _power(base: Floats, exponent: Any, out: Floats | None = None) -> Any:
+    roots = numpy.equal(exponent, 0.5)
+    if roots.any():
+        # For an exponent that repeats NumPy takes the root, which differs at -0.0 and -inf.
+        roots = numpy.logical_and(roots, numpy.logical_or(numpy.equal(base, 0), numpy.isinf(base)))
+        base = numpy.where(roots, numpy.absolute(base), base)
+    return numpy.power(base, exponent, out)
+
+
 def _exact_power(base: Array, exponent: Any, out: Array | None = None) -> Array:
     """Raise Int32 bases to non-negative Int32 exponents.
 
@@ -42,5 +51,5 @@ KERNELS: dict[str, Kernel] = {
     "elementwise_mul": pointwise(numpy.multiply, _checked("elementwise_mul", numpy.multiply)),
     "div": pointwise(numpy.divide),
     "rem": pointwise(numpy.fmod),
-    "pow": pointwise(numpy.power, _exact_power),
+    "pow": pointwise(_power, _exact_power),
 }
