@@ -210,6 +210,12 @@ def test_other_element_types_are_refused(element: tuple[int, int, int]) -> None:
     assert producer.deleted == 0
 
 
+@pytest.mark.rule("M-52", "G-17")
+def test_the_refusal_names_the_element_type() -> None:
+    with pytest.raises(BufferError, match=r"got int64 elements, .* convert them with the"):
+        sw.from_dlpack(np.arange(3))
+
+
 @pytest.mark.rule("M-52")
 def test_any_byte_but_zero_is_true() -> None:
     array = np.array([0, 1, 2, 255], np.uint8).view(np.bool_)

@@ -49,10 +49,10 @@ def test_the_protocol_is_structural_and_checkable_at_run_time() -> None:
 @pytest.mark.rule("R-31", "R-33", "M-23")
 def test_a_completion_is_accepted_as_it_is() -> None:
     pending = Pending()
-    assert accept_completion(pending, source="submit") is pending
+    assert accept_completion(pending, source="submit", immediate="None") is pending
     assert pending.waits == 0
     pending.finish(None)
-    assert accept_completion(pending, source="submit") is pending
+    assert accept_completion(pending, source="submit", immediate="None") is pending
 
 
 class Lacking:
@@ -128,7 +128,7 @@ async def coroutine() -> None: ...
 )
 def test_other_objects_are_refused_with_what_they_lack(make: Any, message: str) -> None:
     with pytest.raises(TypeError, match=f"submit of K returned an instance of .*{message}"):
-        accept_completion(make(), source="submit of K")
+        accept_completion(make(), source="submit of K", immediate="None")
 
 
 @pytest.mark.rule("R-33", "M-23")
@@ -137,7 +137,7 @@ def test_asyncio_objects_are_refused() -> None:
     loop = asyncio.new_event_loop()
     for value in (made, loop.create_future()):
         with pytest.raises(TypeError, match="submit"):
-            accept_completion(value, source="submit")
+            accept_completion(value, source="submit", immediate="None")
     made.close()
     loop.close()
 
@@ -150,7 +150,7 @@ def test_a_raising_done_propagates() -> None:
             raise OSError("device lost")
 
     with pytest.raises(OSError, match="device lost"):
-        accept_completion(Broken(), source="submit")
+        accept_completion(Broken(), source="submit", immediate="None")
 
 
 def jit_carrier(workshop: Any, submit: Any) -> tuple[Any, Any]:

@@ -86,7 +86,7 @@ def test_look_alikes_of_the_records_are_refused(workshop: Any) -> None:
         with pytest.raises(TypeError, match="must return a PreparedKernel or Unsupported"):
             operation(tensor)
     operation, tensor = served(workshop, lambda invocation: result)
-    with pytest.raises(TypeError, match="neither an accepted result nor a ProviderCompletion"):
+    with pytest.raises(TypeError, match="neither a ProviderResult nor a ProviderCompletion"):
         operation(tensor)
     for wrong, message in (
         ({"kernels": make_dataclass("KernelProvider", [])()}, "kernels must be a KernelProvider"),

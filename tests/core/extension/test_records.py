@@ -181,9 +181,9 @@ def test_kernel_pattern(workshop: Any) -> None:
         "prepare": act,
     }
     wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
-        ({"operation": "add"}, TypeError, "operation must be a OperationDefinition, got 'add'"),
+        ({"operation": "add"}, TypeError, "operation must be an OperationDefinition, got 'add'"),
         ({"plans": plan}, TypeError, "plans must be an iterable of OperationCapability"),
-        ({"plans": [3]}, TypeError, r"plans\[0\] must be a OperationCapability"),
+        ({"plans": [3]}, TypeError, r"plans\[0\] must be an OperationCapability"),
         ({"plans": [workshop.plan(operation.name)]}, TypeError, r"plans\[0\] must be"),
         ({"kernel_id": 3}, TypeError, "kernel_id must be a str, got 3"),
         ({"prepare": None}, TypeError, "prepare must be callable, got None"),

@@ -92,7 +92,7 @@ def test_a_custom_reference_may_return_a_tensor_or_a_tuple(workshop: Any) -> Non
 
 @pytest.mark.rule("C-85")
 def test_refused_arguments(workshop: Any) -> None:
-    with pytest.raises(TypeError, match="definition must be a OperationDefinition, got 'add'"):
+    with pytest.raises(TypeError, match="definition must be an OperationDefinition, got 'add'"):
         reference_pattern("add")  # type: ignore[arg-type]
     without = workshop.operation()
     with pytest.raises(ValueError, match=f"'{without.name}' has no reference"):

@@ -137,7 +137,7 @@ def test_tensor_with_a_layout() -> None:
         ([[1.0], 2.0], "rectangular"),
         ([[], []], "empty levels"),
         ([[1.0], []], "empty levels"),
-        (3, "non-empty list or tuple"),
+        (3, r"non-empty list or tuple, got 3; write one number as \[number\]"),
         ([], "non-empty list or tuple"),
         (iter([1.0]), "non-empty list or tuple"),
     ],

@@ -151,7 +151,7 @@ def test_a_broadcast_source_repeats_its_values(
     [
         ("text", "number, a Tensor or a buffer"),
         (None, "number, a Tensor or a buffer"),
-        ([1.0, 2.0], "number, a Tensor or a buffer"),
+        ([1.0, 2.0], "a buffer, got list; friendly.tensor makes"),
         (1j, "number, a Tensor or a buffer"),
         (array("d", [1, 2]), "takes a buffer of that dtype"),
         (array("i", [1, 2]), "takes a buffer of that dtype"),

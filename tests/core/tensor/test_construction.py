@@ -141,6 +141,14 @@ def test_the_span_of_the_layout_must_fit(size: int, offset: int, layout: str) ->
         Tensor(carrier, offset, Layout.parse(layout))
 
 
+@pytest.mark.rule("T-4", "G-17")
+def test_a_released_carrier_is_named_as_the_reason() -> None:
+    carrier = ArrayCarrier(2, dtype=DType.Float32)
+    carrier.release()
+    with pytest.raises(ValueError, match=r"exceeds carrier size.* has 0; it is released"):
+        Tensor(carrier, 0, Layout.parse("2:1"))
+
+
 @pytest.mark.rule("T-4")
 def test_the_bound_uses_the_span_and_not_the_logical_size() -> None:
     carrier = ArrayCarrier(12, dtype=DType.Float32)

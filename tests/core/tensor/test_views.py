@@ -230,7 +230,7 @@ def test_reshape_chains_strides_from_the_even_step(
 @pytest.mark.parametrize(
     ("source", "shape", "error", "text"),
     [
-        ("(2,3):(1,4)", (2, 3), TypeError, "shape must be a Shape"),
+        ("(2,3):(1,4)", (2, 3), TypeError, r"shape must be a Shape such as Shape\(2, 3\), got"),
         ("(2,3):(1,4)", 6, TypeError, "shape must be a Shape"),
         ("(2,3):(1,4)", Shape(5), ValueError, "same logical size"),
         ("(2,3):(1,4)", Shape(2, 3), ValueError, "coalesces to one logical leaf"),

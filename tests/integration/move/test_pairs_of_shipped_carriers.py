@@ -225,5 +225,6 @@ def test_mixed_pairs_are_explained() -> None:
     assert (found.kind, found.allocates, found.reverse_kind) == ("elementwise", True, "elementwise")
     assert str(found).startswith("CPU -> ArrayCarrier\n  elementwise by ElementwiseMoveOperation")
     assert sw.explain_move(tensor, CPU(0)).reason == (
-        "the destination CPU is too small: it has 0 slots, and layout 3:1 needs 3; it cannot grow"
+        "the destination CPU is too small: it has 0 slots, and layout 3:1 needs 3; it cannot grow: "
+        "construct one with at least 3 slots"
     )

@@ -201,6 +201,7 @@ class Module:
         Returns:
             A detached tensor per path of ``get_named_parameters()``, in that order: fresh storage
             of the parameter's exact carrier class, its dtype, the canonical layout of its shape.
+            ``numpy.savez(file, **state)`` writes it to a file.
 
         Raises:
             ValueError: Two parameters have the same path.
@@ -377,7 +378,10 @@ def _require_state(state: object) -> None:
 
 def _require_loadable(path: str, parameter: Parameter, value: object) -> None:
     if not isinstance(value, Tensor):
-        raise TypeError(f"load_state_dict: {path} must be a Tensor, got {type(value).__qualname__}")
+        raise TypeError(
+            f"load_state_dict: {path} must be a Tensor, got {type(value).__qualname__}; "
+            "strideweave.from_numpy makes one of an array"
+        )
     if value.dtype() is not parameter.dtype():
         raise TypeError(
             f"load_state_dict: {path} has dtype {value.dtype().name}, the parameter "

@@ -63,7 +63,10 @@ def tensor(
 def _extents(values: object) -> tuple[int, ...]:
     """Follow the first entry of each level down to a value."""
     if not isinstance(values, (list, tuple)) or not values:
-        raise ValueError(f"tensor: values must be a non-empty list or tuple, got {values!r}")
+        raise ValueError(
+            f"tensor: values must be a non-empty list or tuple, got {values!r}; write one number "
+            "as [number], and hand a NumPy array to strideweave.from_numpy"
+        )
     extents = []
     level: object = values
     while isinstance(level, (list, tuple)):

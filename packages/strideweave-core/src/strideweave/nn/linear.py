@@ -75,7 +75,10 @@ class Linear(Module):
             ValueError: ``x`` has another form.
         """
         if not isinstance(x, Tensor):
-            raise TypeError(f"Linear: x must be a Tensor, got {type(x).__qualname__}")
+            raise TypeError(
+                f"Linear: x must be a Tensor, got {type(x).__qualname__}; "
+                "strideweave.from_numpy makes one of an array"
+            )
         layout = x.layout
         if len(layout) != 2 or layout.depth != 1:
             raise ValueError(f"Linear: x must be a flat two-mode tensor, got {layout!r}")

@@ -44,7 +44,8 @@ class MSELoss(Module):
         for name, tensor in (("prediction", prediction), ("target", target)):
             if not isinstance(tensor, Tensor):
                 raise TypeError(
-                    f"MSELoss: {name} must be a Tensor, got {type(tensor).__qualname__}"
+                    f"MSELoss: {name} must be a Tensor, got {type(tensor).__qualname__}; "
+                    "strideweave.from_numpy makes one of an array"
                 )
         if not _is_flat_matrix(prediction.layout):
             raise ValueError(
@@ -112,7 +113,8 @@ def _is_flat_matrix(layout: Layout) -> bool:
 def _require_batch(logits: object, targets: object) -> None:
     if not isinstance(logits, Tensor):
         raise TypeError(
-            f"CrossEntropyLoss: logits must be a Tensor, got {type(logits).__qualname__}"
+            f"CrossEntropyLoss: logits must be a Tensor, got {type(logits).__qualname__}; "
+            "strideweave.from_numpy makes one of an array"
         )
     if not _is_flat_matrix(logits.layout):
         raise ValueError(
@@ -120,7 +122,8 @@ def _require_batch(logits: object, targets: object) -> None:
         )
     if not isinstance(targets, Tensor):
         raise TypeError(
-            f"CrossEntropyLoss: targets must be a Tensor, got {type(targets).__qualname__}"
+            f"CrossEntropyLoss: targets must be a Tensor, got {type(targets).__qualname__}; "
+            "strideweave.from_numpy makes one of an array"
         )
     batch = logits.layout.leaf_extents[0]
     if targets.shape != Shape(batch):

@@ -46,7 +46,8 @@ class Optimizer(ABC):
             if not isinstance(parameter, Parameter):
                 raise TypeError(
                     f"{owner}: parameters[{position}] must be a Parameter, "
-                    f"got {type(parameter).__qualname__}"
+                    f"got {type(parameter).__qualname__}; pass module.parameters(), or "
+                    "make a Parameter of a Tensor"
                 )
             distinct.setdefault(id(parameter), parameter)
         self._parameters = tuple(distinct.values())

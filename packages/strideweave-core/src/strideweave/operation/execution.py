@@ -239,7 +239,7 @@ def _submit(
     if type(submitted) is ProviderResult:
         return submitted.outputs
     source = f"submit of {carrier_class.__qualname__} for {invocation.name}"
-    accepted = accept_completion(submitted, source=source)
+    accepted = accept_completion(submitted, source=source, immediate="a ProviderResult")
     result = call_provider(
         accepted.wait, (), carrier_class, "ProviderCompletion.wait", invocation.name
     )

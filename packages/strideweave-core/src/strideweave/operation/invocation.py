@@ -164,6 +164,11 @@ class ResolvedInvocation(_InvocationFields):
         saved_operands: Positions of Tensor operands whose values the vjp reads.
         kernel_id: Identifier for explanations; the definition's name when None.
 
+    Attributes:
+        operands: The positional operands: Tensors, Python numbers and structural values. They are
+            typed as object, so check with isinstance.
+        results: The results that a provider has to produce, in order.
+
     Raises:
         TypeError: An argument has another type.
         ValueError: There is no result; an index repeats, is out of range or names no Tensor;

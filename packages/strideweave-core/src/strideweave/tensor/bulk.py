@@ -117,7 +117,7 @@ def _buffer(tensor: Tensor, value: object) -> memoryview:
     except TypeError:
         raise TypeError(
             f"a bulk write takes a real number, a Tensor or a buffer, got "
-            f"{type(value).__qualname__}"
+            f"{type(value).__qualname__}; friendly.tensor makes a Tensor of a list"
         ) from None
     if buffer.format.lstrip(_NATIVE_ORDERS) not in _FORMATS.get(dtype, ()) or (
         buffer.itemsize != (1 if dtype is DType.Bool else 4)

@@ -34,6 +34,16 @@ _ELEMENTS: Final = {
 }
 """For code, bits and lanes: the dtype, and NumPy's name of the element type."""
 
+_KINDS: Final = {
+    INTEGER: "int",
+    1: "uint",
+    FLOAT: "float",
+    4: "bfloat",
+    5: "complex",
+    BOOLEAN: "bool",
+}
+"""For type codes of DLPack: how the names of such element types start."""
+
 
 def tensor_of(producer: Any) -> Tensor:
     """Wrap a producer's memory; ``strideweave.from_dlpack`` describes it."""
@@ -108,7 +118,8 @@ def _viewed(managed: ManagedTensor, is_read_only: bool) -> tuple[DType, _Borrowe
     extents, strides = tuple(header.shape[: header.ndim]), None
     if 0 in extents:
         raise ValueError(
-            f"from_dlpack cannot view an array of shape {extents}: an axis has length zero"
+            f"from_dlpack cannot view an array of shape {extents}: an axis has length zero, "
+            "and a Tensor has at least one element"
         )
     if header.data is None:
         raise BufferError(f"from_dlpack got no memory for the shape {extents}, but a null pointer")
@@ -128,9 +139,10 @@ def _viewed(managed: ManagedTensor, is_read_only: bool) -> tuple[DType, _Borrowe
 def _element(given: ElementType) -> tuple[DType, str]:
     found = _ELEMENTS.get((given.code, given.bits, given.lanes))
     if found is None:
+        name = f"{_KINDS.get(given.code, 'unknown')}{given.bits}"
         raise BufferError(
-            f"from_dlpack takes float32, int32 and bool, got elements of type code {given.code} "
-            f"with {given.bits} bits and {given.lanes} lanes; convert them with the producer's "
-            f"library first"
+            f"from_dlpack takes float32, int32 and bool, got {name} elements, type code "
+            f"{given.code} with {given.bits} bits and {given.lanes} lanes; convert them with the "
+            "producer's library first"
         )
     return found

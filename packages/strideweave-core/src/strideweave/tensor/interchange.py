@@ -142,7 +142,10 @@ def element_layout(subject: str, array: Any) -> Layout:
     strides = []
     for extent, stride in zip(array.shape, array.strides, strict=True):
         if extent == 0:
-            _refuse_array(subject, array, "an axis has length zero")
+            raise ValueError(
+                f"{subject} cannot view an array of shape {array.shape}: an axis has length zero, "
+                "and a Tensor has at least one element"
+            )
         if stride < 0 or stride % itemsize != 0:
             if extent > 1:
                 _refuse_array(subject, array, f"a byte stride is {stride}")

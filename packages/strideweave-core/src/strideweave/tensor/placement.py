@@ -73,7 +73,8 @@ def check_bounds(carrier: Carrier, offset: int, layout: Layout) -> None:
         )
     needed = offset + layout.cosize
     if needed > size:
+        state = "; it is released" if carrier.is_released() else ""
         raise ValueError(
             f"Tensor storage exceeds carrier size: offset {offset} and layout {layout} need "
-            f"{needed} slots, {type(carrier).__qualname__} has {size}"
+            f"{needed} slots, {type(carrier).__qualname__} has {size}{state}"
         )

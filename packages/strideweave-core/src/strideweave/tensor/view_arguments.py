@@ -42,7 +42,7 @@ def order(tensor: Tensor, *modes: Any) -> tuple[int, ...]:
 def shape(tensor: Tensor, target: object) -> tuple[Shape]:
     """Take the shape of ``reshape``."""
     if not isinstance(target, Shape):
-        raise TypeError(f"shape must be a Shape, got {_kind(target)}")
+        raise TypeError(f"shape must be a Shape such as Shape(2, 3), got {_kind(target)}")
     return (target,)
 
 

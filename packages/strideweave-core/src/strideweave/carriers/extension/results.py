@@ -93,7 +93,7 @@ class ProviderResult:
         _set_field(self, "outputs", entries)
 
 
-def accept_completion(value: object, *, source: str) -> ProviderCompletion[Any]:
+def accept_completion(value: object, *, source: str, immediate: str) -> ProviderCompletion[Any]:
     """Check that what a submission returned meets the completion contract.
 
     The structure alone does not tell a ``done`` that is a method, or a coroutine, from a
@@ -102,6 +102,7 @@ def accept_completion(value: object, *, source: str) -> ProviderCompletion[Any]:
     Args:
         value: What ``submit`` returned, other than an immediate result.
         source: What returned it, for messages.
+        immediate: What ``submit`` may return instead, for messages.
 
     Returns:
         The same object.
@@ -113,7 +114,7 @@ def accept_completion(value: object, *, source: str) -> ProviderCompletion[Any]:
     missing = [name for name in ("done", "wait") if _static(value, name) is _MISSING]
     if missing:
         raise TypeError(
-            f"{source} returned {kind}, which is neither an accepted result nor a "
+            f"{source} returned {kind}, which is neither {immediate} nor a "
             f"ProviderCompletion: it has no {' and no '.join(missing)}"
         )
     for name in _COROUTINE_MEMBERS:

@@ -26,8 +26,10 @@ def require_instance(value: object, expected: type[V], field: str) -> V:
         TypeError: It is not an instance of ``expected``.
     """
     if not isinstance(value, expected):
+        article = "an" if expected.__qualname__[0] in "AEIOU" else "a"
         raise TypeError(
-            f"{field} must be a {expected.__qualname__}, got {value!r} ({type(value).__qualname__})"
+            f"{field} must be {article} {expected.__qualname__}, got {value!r} "
+            f"({type(value).__qualname__})"
         )
     return value
 

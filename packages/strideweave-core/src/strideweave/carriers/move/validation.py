@@ -129,7 +129,9 @@ def check_extent(tensor: Tensor, destination: Carrier) -> bool:
         return False
     if size == 0 and _can_allocate(destination):
         return True
-    remedy = "an empty one would be sized" if _can_allocate(destination) else "it cannot grow"
+    remedy = "an empty one would be sized"
+    if not _can_allocate(destination):
+        remedy = f"it cannot grow: construct one with at least {needed} slots"
     raise ValueError(
         f"the destination {type(destination).__qualname__} is too small: it has {size} slots, and "
         f"layout {tensor._layout} needs {needed}; {remedy}"
@@ -150,6 +152,6 @@ def check_reverse(reverse: Route) -> None:
     """
     if reverse.refusal is not None:
         raise NotImplementedError(
-            f"the gradient of this move needs a reverse transfer route: {reverse.refusal}. Move "
-            "under no_grad(), or move tensor.detach()"
+            f"the gradient of this move needs a reverse transfer route: {reverse.refusal}. A move "
+            "under no_grad() needs none"
         )

@@ -150,7 +150,7 @@ class MoveWork:
         """
         if submitted is not None:
             source = f"submit of the route {self._route_id} of the pair {self._route.pair}"
-            self._completion = accept_completion(submitted, source=source)
+            self._completion = accept_completion(submitted, source=source, immediate="None")
             self.is_waiting = not self._completion.done
 
     def complete(self) -> Tensor:
