@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVa
 from strideweave._late import LateModule
 from strideweave.carriers import construction, ownership
 from strideweave.carriers.capability_set import CapabilitySet
-from strideweave.carriers.class_record import UNINITIALIZED, ClassRecord, seal, uninitialized_error
+from strideweave.carriers.class_record import (
+    RECORD_ATTRIBUTE,
+    UNINITIALIZED,
+    ClassRecord,
+    seal,
+    uninitialized_error,
+)
 from strideweave.carriers.facet import CarrierFacet, find_facet
 from strideweave.carriers.normalization import normalize
 from strideweave.dtype import DType
@@ -108,7 +114,9 @@ class Carrier:
     def __init__(
         self, slots: int | None = None, *, dtype: DType | None = None, mutable: bool = True
     ) -> None:
-        record = seal(type(self), "the construction of an instance")
+        record = type(self).__dict__.get(RECORD_ATTRIBUTE)
+        if record is None or record.sealed_by is None or record.carrier_class is not type(self):
+            record = seal(type(self), "the construction of an instance")
         storage = record.storage
         if storage is None:
             if slots is not None or dtype is not None or mutable is not True:
