@@ -188,8 +188,8 @@ def test_hooks_of_a_definition_backed_class_are_ignored(workshop: Any) -> None:
     def refuse(self: Any, *arguments: Any) -> Any:
         raise AssertionError("a definition-backed class has no hooks")
 
-    names = ("_is_mutable", "_supports_storage_dtype", "_release", "_dispatch_op", "_read_span")
-    names += ("_write_span", "_host_array")
+    policy = ("_is_mutable", "_supports_storage_dtype", "_release", "_dispatch_op")
+    names = (*policy, "_read_span", "_write_span", "_host_array")
     carrier_class = workshop.subclass(**dict.fromkeys(names, refuse))
     storage = workshop.storage(elementwise_fallback=True)
     workshop.defined(carrier_class=carrier_class, storage=storage)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from strideweave.carriers.base import Carrier
 
 # Kind and width of the elements of a host array, in the byte order of the host.
-_ELEMENTS: Final = {
+_ELEMENTS: Final[dict[DType, tuple[str, int, bool]]] = {
     DType.Float32: ("f", 4, True),
     DType.Int32: ("i", 4, True),
     DType.Bool: ("b", 1, True),
@@ -100,7 +100,7 @@ def span_view(buffer: "memoryview[Any] | array[Any]") -> "memoryview[Any]":
 
 
 def _is_storage(array: Any, carrier: "Carrier") -> bool:
-    element = getattr(array, "dtype", None)
+    element: Any = getattr(array, "dtype", None)
     return (
         getattr(array, "ndim", None) == 1
         and (element.kind, element.itemsize, element.isnative) == _ELEMENTS.get(carrier.dtype())
