@@ -39,6 +39,7 @@ Floats: TypeAlias = numpy.ndarray[Any, numpy.dtype[numpy.float32]]
 VALUES = [1.0, 2.0, 3.0, 4.0]
 LAYOUT = Layout.parse("4:1")
 FLOAT32 = DType.Float32
+CELL = numpy.dtype(numpy.float32)
 
 
 @final
@@ -46,14 +47,17 @@ class Slab(Carrier):
     """A definition-backed carrier over a NumPy array, written with public names only."""
 
     cells: Floats
+    extent: int
 
 
 def _allocate(carrier: Slab, slots: int) -> None:
-    carrier.cells = numpy.zeros(slots, numpy.float32)
+    carrier.cells = numpy.zeros(slots, CELL)
+    carrier.extent = slots
 
 
 def _release(carrier: Slab) -> None:
     del carrier.cells
+    carrier.extent = 0
 
 
 def _write(carrier: Slab, index: int, value: float) -> None:
@@ -62,7 +66,7 @@ def _write(carrier: Slab, index: int, value: float) -> None:
 
 STORAGE = StorageProvider[Slab](
     supports_dtype=lambda carrier, dtype: dtype is FLOAT32,
-    physical_size=attrgetter("cells.size"),
+    physical_size=attrgetter("extent"),
     allocate=_allocate,
     release=_release,
     read=lambda carrier, index: float(carrier.cells[index]),
