@@ -35,7 +35,7 @@ ROOT = Path(__file__).parent
 DIST = ROOT / "dist"
 RESULTS = ROOT / ".nox" / "results"
 LAYERS = {"core": [], "storage": ["core"], "compute": ["core", "storage"], "tiered": ["core"]}
-TEST_TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100"]
+TEST_TOOLS = ["pytest>=9", "pytest-xdist>=3.6", "hypothesis>=6.100"]
 TYPE_TOOLS = ["mypy>=1.15"]
 EXAMPLE_DATA = "scikit-learn>=1.3"  # ships the data that examples/digits.py trains on
 STARTED = time.monotonic()
@@ -61,7 +61,11 @@ reports: list[Path] = []
 def print_closing_line() -> None:
     """Add up pytest's counts: nox prints its own summary after the last session's closing line."""
     total = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
-    for report in filter(Path.exists, reports):
+    for report in reports:
+        if not report.exists():  # pytest ended before it could write one
+            total["tests"] += 1
+            total["errors"] += 1
+            continue
         for suite in ElementTree.parse(report).getroot().iter("testsuite"):
             for key in total:
                 total[key] += int(suite.get(key, "0"))
@@ -184,7 +188,9 @@ def slow(session: nox.Session) -> None:
     """Run slow tests, and the property tests with many more cases."""
     install_wheels(session, list(LAYERS), *TEST_TOOLS, EXAMPLE_DATA)
     folders = (f"tests/{name}" for name in (*LAYERS, "integration"))
-    run_pytest(session, "-n2", "-m", "slow or hypothesis", "--hypothesis-profile=slow", *folders)
+    patience = ("-o", "faulthandler_timeout=1200")
+    choice = ("-m", "slow or hypothesis", "--hypothesis-profile=slow")
+    run_pytest(session, "-n2", *patience, *choice, *folders)
 
 
 @nox.session
