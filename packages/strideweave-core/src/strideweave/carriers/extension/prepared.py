@@ -86,15 +86,9 @@ class PreparedKernel(_Submission):
     submit: SubmitResult
 
     def __init__(self, interface: KernelExecutionInterface, submit: SubmitResult) -> None:
-        # One is made per execution: no generated __init__ and __post_init__ in between, and no call
-        # for what is right.
-        if not (
-            isinstance(interface, KernelExecutionInterface)
-            and isinstance(getattr(interface, "version", None), str)
-        ):
-            require_interface(interface, "PreparedKernel: interface")
-        if not callable(submit):
-            require_callable(submit, "PreparedKernel: submit")
+        # One is made per execution: no generated __init__ and __post_init__ in between.
+        require_interface(interface, "PreparedKernel: interface")
+        require_callable(submit, "PreparedKernel: submit")
         _set_field(self, "interface", interface)
         _set_field(self, "submit", submit)
         _set_field(self, "_permissions", [None])
