@@ -126,6 +126,25 @@ def test_the_hook_answers_with_a_fresh_operation() -> None:
     assert kept._operation_name == "neg"
 
 
+@pytest.mark.rule("O-40", "O-41", "G-13", "G-17")
+@pytest.mark.parametrize("other", ["exp", "permute"])
+def test_a_hook_that_answers_with_another_operation_is_refused(other: str) -> None:
+    def made(name: str) -> Any:
+        return bind_view(other) if other == "permute" else bind_kernel(other, negated)
+
+    tensor = Tensor(hook_class(made)([1.0, 2.0]), 0, VECTOR)
+    message = rf"Listed\._dispatch_op\('neg'\) returned an operation made for '{other}'"
+    for use in (
+        lambda: sw.neg(tensor),
+        lambda: sw.operation.operation_definition("neg")(tensor),
+        lambda: tensor.carrier.dispatch_op("neg"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            use()
+    with pytest.raises(TypeError, match=rf"_dispatch_op\('squeeze'\).* made for '{other}'"):
+        sw.squeeze(tensor, 0)
+
+
 class Halve(sw.Operation):
     """An operation that a carrier wrote by itself."""
 

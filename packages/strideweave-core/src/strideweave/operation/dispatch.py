@@ -23,7 +23,8 @@ def dispatch(carrier: "Carrier", operation_name: str) -> Operation:
         operation_name: Name of a definition or of a view.
 
     Raises:
-        TypeError: The name is no str, or the carrier's hook returned something else.
+        TypeError: The name is no str, or the carrier's hook returned something else than a fresh
+            operation of that name.
         NotImplementedError: The carrier does not know the name.
         RuntimeError: A definition-backed carrier is released.
     """
@@ -46,7 +47,11 @@ def operation_for(carrier: "Carrier", definition: "OperationDefinition") -> Oper
         operation: Operation = pipeline.BoundOperation(definition, None)
     else:
         operation = carrier._dispatch_op(name)
-        if type(operation) is not pipeline.BoundOperation or operation._operation_name is not None:
+        if (
+            type(operation) is not pipeline.BoundOperation
+            or operation._operation_name is not None
+            or operation._definition is not definition
+        ):
             return _marked(operation, carrier, name)
     operation._operation_name = name
     operation._dispatch_carrier_class = type(carrier)
@@ -65,10 +70,25 @@ def _marked(operation: Operation, carrier: "Carrier", name: str) -> Operation:
             f"{type(carrier).__qualname__}._dispatch_op({name!r}) returned an operation that was "
             f"dispatched before as {operation._operation_name!r}; make a new one per call"
         )
+    made_for = _made_for(operation)
+    if made_for is not None and made_for != name:
+        raise TypeError(
+            f"{type(carrier).__qualname__}._dispatch_op({name!r}) returned an operation made for "
+            f"{made_for!r}; pass on the name that the hook was given"
+        )
     operation._operation_name = name
     operation._dispatch_carrier_class = type(carrier)
     operation._dispatch_carrier = carrier
     return operation
+
+
+def _made_for(operation: Operation) -> str | None:
+    """Name what a framework-built operation executes; None for a carrier's own one."""
+    if isinstance(operation, pipeline.BoundOperation):
+        return operation._definition.name
+    if isinstance(operation, view_operations.ViewOperation):
+        return operation._view_name
+    return None
 
 
 def _defined(carrier: "Carrier", record: ClassRecord, name: str) -> Operation:

@@ -39,7 +39,8 @@ class ViewRule:
 class ViewOperation(Operation):
     """A zero-copy view of one Tensor."""
 
-    def __init__(self, rule: ViewRule) -> None:
+    def __init__(self, view_name: str, rule: ViewRule) -> None:
+        self._view_name = view_name
         self._rule = rule
 
     def _forward(self, *inputs: Any) -> Tensor:
@@ -210,4 +211,4 @@ def view_operation(name: str) -> ViewOperation:
     Raises:
         KeyError: If there is no such view.
     """
-    return ViewOperation(_RULES[name])
+    return ViewOperation(name, _RULES[name])
