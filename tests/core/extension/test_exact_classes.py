@@ -10,6 +10,7 @@ import pytest
 
 import strideweave as sw
 from strideweave import Carrier, DType
+from strideweave.carriers.extension import PreparedKernel, ProviderResult
 from strideweave.carriers.operation_capability import capabilities_for_carrier_class
 
 FLOAT32, INT32 = DType.Float32, DType.Int32
@@ -140,3 +141,56 @@ def test_metaclasses_that_claim_equality_are_not_asked(workshop: Any) -> None:
     with pytest.raises(TypeError, match=r"transfers\[0\] .* starts at First"):
         workshop.defined(carrier_class=second, transfers=routes[1:])
     assert "First" not in sys.modules
+
+
+@pytest.mark.rule("G-11", "R-81", "R-89")
+def test_a_metaclass_of_interfaces_that_claims_equality_is_not_asked(workshop: Any) -> None:
+    class Equal(type):
+        def __eq__(cls, other: object) -> bool:
+            return True
+
+        def __hash__(cls) -> int:
+            return 1
+
+    first: Any = Equal("First", (sw.KernelExecutionInterface,), {})
+    second: Any = Equal("Second", (sw.KernelExecutionInterface,), {})
+    operation = workshop.operation()
+
+    def prepare(invocation: Any, interface: Any) -> Any:
+        return PreparedKernel(second("1"), lambda: workshop.doubled(invocation))
+
+    pattern = workshop.pattern(operation, prepare=prepare)
+    carrier_class = workshop.defined([pattern], interface=first("1"))
+    pack = sw.KernelPack("acme", "1", carrier_class, second("1"), [workshop.pattern(operation)])
+    with pytest.raises(TypeError, match=r"is for interface Second '1', but Shelf .* First '1'"):
+        sw.register_kernel_pack(pack)
+    with pytest.raises(TypeError, match="interface is Second '1', the provider's is First '1'"):
+        operation(workshop.tensor(carrier_class, 1.0))
+
+
+@pytest.mark.rule("S-13", "G-11", "O-71")
+def test_messages_tell_classes_of_the_same_name_apart(workshop: Any) -> None:
+    queues: list[Any] = [
+        type("Queue", (sw.KernelExecutionInterface,), {"__module__": module})
+        for module in ("ours", "theirs")
+    ]
+    ours, theirs = queues
+    operation = workshop.operation()
+
+    def prepare(invocation: Any, interface: Any) -> Any:
+        return PreparedKernel(theirs("1"), lambda: workshop.doubled(invocation))
+
+    carrier_class = workshop.defined(
+        [workshop.pattern(operation, prepare=prepare)], interface=ours("1")
+    )
+    with pytest.raises(TypeError, match=r"is theirs\.Queue '1', the provider's is ours\.Queue '1'"):
+        operation(workshop.tensor(carrier_class, 1.0))
+    elsewhere = workshop.defined(carrier_class=workshop.subclass(__module__="other_shelves"))
+
+    def prepare_elsewhere(invocation: Any, interface: Any) -> Any:
+        result = ProviderResult([workshop.tensor(elsewhere, 1.0)])
+        return PreparedKernel(interface, lambda: result)
+
+    carrier_class = workshop.defined([workshop.pattern(operation, prepare=prepare_elsewhere)])
+    with pytest.raises(sw.ProviderContractError, match=r"\w\.Shelf, got other_shelves\.Shelf"):
+        operation(workshop.tensor(carrier_class, 1.0))

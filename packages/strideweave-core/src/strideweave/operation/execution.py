@@ -9,7 +9,9 @@ from strideweave.carriers.class_record import (
     is_concrete_carrier_class,
 )
 from strideweave.carriers.extension.composite import CompositeProvider
+from strideweave.carriers.extension.interface import are_compatible
 from strideweave.carriers.extension.prepared import PreparedComposite, PreparedKernel, Unsupported
+from strideweave.carriers.extension.registration import described_apart
 from strideweave.carriers.extension.results import ProviderResult, accept_completion
 from strideweave.carriers.provider_notes import add_provider_note
 from strideweave.operation.capability import UnsupportedOperationPlan
@@ -143,12 +145,12 @@ def _require_interface(record: ClassRecord, kernel_id: str, prepared: PreparedKe
     expected = record.interface
     assert expected is not None
     given = prepared.interface
-    if (type(given), given.version) != (type(expected), expected.version):
+    if not are_compatible(given, expected):
         raise TypeError(
             f"KernelPattern {kernel_id!r} of {record.carrier_class.__qualname__}: the prepared "
-            f"interface is {type(given).__qualname__} {given.version!r}, the provider's is "
-            f"{type(expected).__qualname__} {expected.version!r}; prepare with the interface "
-            "that prepare was given"
+            f"interface is {described_apart(type(given), type(expected))} {given.version!r}, the "
+            f"provider's is {described_apart(type(expected), type(given))} {expected.version!r}; "
+            "prepare with the interface that prepare was given"
         )
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from strideweave.carriers.extension.registration import described_apart
 from strideweave.operation.invocation import ResolvedInvocation, ResultSpec
 from strideweave.tensor.tensor import Tensor
 
@@ -119,8 +120,8 @@ def _mismatch(
         return _conflict(
             invocation,
             "carrier",
-            f"result {index} must live on {carrier_class.__qualname__}, "
-            f"got {type(carrier).__qualname__}",
+            f"result {index} must live on {described_apart(carrier_class, type(carrier))}, "
+            f"got {described_apart(type(carrier), carrier_class)}",
         )
     if carrier._released or carrier.size() < needed:
         found = "released storage" if carrier._released else f"{carrier.size()} slots"

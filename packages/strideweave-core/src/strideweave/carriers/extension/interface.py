@@ -77,6 +77,6 @@ def require_interface(value: object, field: str) -> KernelExecutionInterface:
     )
 
 
-def compatibility(interface: KernelExecutionInterface) -> tuple[type, str]:
-    """Give the identity by which prepared work, packs and providers fit together."""
-    return type(interface), interface.version
+def are_compatible(given: KernelExecutionInterface, expected: KernelExecutionInterface) -> bool:
+    """Tell whether prepared work, a pack and a provider fit: same exact type, same version."""
+    return type(given) is type(expected) and given.version == expected.version

@@ -17,7 +17,7 @@ from strideweave.carriers.class_record import (
 )
 from strideweave.carriers.dependent import DependentCarrier
 from strideweave.carriers.extension.definition import CarrierDefinition
-from strideweave.carriers.extension.interface import compatibility
+from strideweave.carriers.extension.interface import are_compatible
 from strideweave.carriers.extension.packs import KernelPack
 from strideweave.carriers.extension.patterns import KernelProvider
 
@@ -174,7 +174,7 @@ def _eligible_provider(pack: KernelPack[Any, Any], current: ClassRecord) -> Kern
 
 def _check_compatibility(pack: KernelPack[Any, Any], provider: KernelProvider[Any]) -> None:
     given, expected = pack.execution_interface, provider.interface
-    if compatibility(given) != compatibility(expected):
+    if not are_compatible(given, expected):
         raise TypeError(
             f"the kernel pack {_identity(pack)} is for interface "
             f"{described_apart(type(given), type(expected))} {given.version!r}, but "
