@@ -73,7 +73,7 @@ def test_einsum_checks_in_order() -> None:
     execute: Any = einops.einsum
     with pytest.raises(TypeError, match="description must be a str"):
         execute(3, 4, None)
-    with pytest.raises(ValueError, match="at least one shared dimension"):
+    with pytest.raises(ValueError, match="at least one shared dimension; blanks separate symbols"):
         execute(3, 4, "a, b -> a b")
     with pytest.raises(TypeError, match="lhs must be a Tensor"):
         execute(3, 4, "a, a -> a")

@@ -119,6 +119,21 @@ def test_modules_are_depth_first_once_and_survive_cycles(new: Callable[..., Any]
     assert paths(root) == ["weight", "left.shared.weight", "right.weight"]
 
 
+@pytest.mark.rule("N-22", "G-17")
+def test_a_module_that_was_never_initialized_is_named(new: Callable[..., Any]) -> None:
+    class Hasty(sw.Module):
+        def __init__(self) -> None:
+            self.weight = new()
+
+    root = Module()
+    root.child = Hasty()
+    for module in (Hasty(), root):
+        with pytest.raises(
+            RuntimeError, match=r"Hasty is not initialized.* super\(\)\.__init__\(\)"
+        ):
+            module.parameters()
+
+
 @pytest.mark.rule("N-24")
 def test_deep_trees_do_not_recurse() -> None:
     root = module = Module()

@@ -314,7 +314,7 @@ def test_broadcast_to_widens_leaves_at_any_depth(
 @pytest.mark.parametrize(
     ("target", "error", "text"),
     [
-        ((4, 3), TypeError, "target must be a Shape"),
+        ((4, 3), TypeError, r"target must be a Shape such as Shape\(2, 3\)"),
         (Shape(3), ValueError, "same shape profile"),
         (Shape(4, [3]), ValueError, "same shape profile"),
         (Shape(4, 4), ValueError, "can only widen an extent-1 leaf"),

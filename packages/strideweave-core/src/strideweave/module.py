@@ -303,9 +303,10 @@ class Module:
             if id(module) in seen:
                 continue
             seen.add(id(module))
+            _require_initialized(module)
             yield prefix, module
             children = [
-                (f"{prefix}{child.name or attribute}.", child)
+                (f"{prefix}{child.__dict__.get('_name') or attribute}.", child)
                 for attribute, child in module._children.items()
             ]
             unvisited.extend(reversed(children))
@@ -320,6 +321,14 @@ class Module:
                 )
             by_path[path] = parameter
         return by_path
+
+
+def _require_initialized(module: Module) -> None:
+    if "_children" not in module.__dict__:
+        raise RuntimeError(
+            f"{type(module).__qualname__} is not initialized: its __init__ must call "
+            "super().__init__() before it assigns parameters and modules"
+        )
 
 
 def _dense_copy(tensor: Tensor) -> Tensor:

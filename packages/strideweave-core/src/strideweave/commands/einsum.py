@@ -82,7 +82,10 @@ def _compile(command: str) -> EinsumSpec:
     lhs_numbers, rhs_numbers = dict(lhs.symbol_ids), dict(rhs.symbol_ids)
     common = tuple(symbol for symbol in lhs_numbers if symbol in rhs_numbers)
     if not common:
-        raise ValueError("Einsum operands must have at least one shared dimension")
+        raise ValueError(
+            "Einsum operands must have at least one shared dimension; blanks separate symbols, so "
+            "'ij' is a single one"
+        )
     named = {token.value for token in right if token.kind == "symbol"}
     batch = tuple(symbol for symbol in common if symbol in named)
     contraction = tuple(symbol for symbol in common if symbol not in named)

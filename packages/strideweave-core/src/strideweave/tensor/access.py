@@ -33,8 +33,8 @@ def key_message(key: object) -> str:
     """Word the refusal of a key that is no coordinate."""
     return (
         "Tensor indices must be integers or tuples/lists of integers that mirror the shape, got "
-        f"{_offender(key)!r} in {key!r}; slices only read views, and `tensor[...] = values` writes "
-        "all values"
+        f"{_offender(key)!r} in {key!r}; slices only read views, and `view[...] = values` writes "
+        "all values of a view"
     )
 
 

@@ -27,7 +27,10 @@ def operand(value: object, other: Tensor) -> Tensor:
         return value
     is_integer = not isinstance(value, bool) and isinstance(value, Integral)
     if not isinstance(value, Real):
-        raise TypeError(f"rhs must be a Tensor or a real number, got {type(value).__qualname__}")
+        raise TypeError(
+            f"rhs must be a Tensor or a real number, got {type(value).__qualname__}; "
+            "strideweave.from_numpy makes a Tensor of an array"
+        )
     require_one_subtensor(other, "operation execution")
     dtype = DType.Int32 if is_integer and other._dtype is DType.Int32 else DType.Float32
     prototype = other._carrier

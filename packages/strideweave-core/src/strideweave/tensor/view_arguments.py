@@ -49,7 +49,7 @@ def shape(tensor: Tensor, target: object) -> tuple[Shape]:
 def target(tensor: Tensor, widened: object) -> tuple[Shape]:
     """Take the target of a broadcast."""
     if not isinstance(widened, Shape):
-        raise TypeError(f"target must be a Shape, got {_kind(widened)}")
+        raise TypeError(f"target must be a Shape such as Shape(2, 3), got {_kind(widened)}")
     return (widened,)
 
 

@@ -200,7 +200,9 @@ def broadcast_in_dim(
     """
     require_tensor(tensor)
     if not isinstance(target, Shape):
-        raise TypeError(f"target must be a Shape, got {type(target).__qualname__}")
+        raise TypeError(
+            f"target must be a Shape such as Shape(2, 3), got {type(target).__qualname__}"
+        )
     occupied = _positions(broadcast_dimensions, len(tensor.layout), len(target))
     for position in range(len(target)):
         if position not in occupied:
