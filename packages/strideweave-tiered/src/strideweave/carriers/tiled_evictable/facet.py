@@ -88,7 +88,7 @@ class TiledResidencyFacet(CarrierFacet):
         All else as for the method of the carrier.
         """
         with waiting(_state(carrier)):
-            self.promote_async(carrier, tiles).wait()
+            start_promotion(_state(carrier), tiles, is_awaited=True).wait()
 
     def evict(self, carrier: "TiledEvictable", tiles: TileSet | TileSelection) -> None:
         """Evict tiles and wait for them.
@@ -103,7 +103,7 @@ class TiledResidencyFacet(CarrierFacet):
         All else as for the method of the carrier.
         """
         with waiting(_state(carrier)):
-            self.evict_async(carrier, tiles).wait()
+            start_eviction(_state(carrier), tiles, is_awaited=True).wait()
 
 
 def _state(carrier: object) -> ResidencyState:

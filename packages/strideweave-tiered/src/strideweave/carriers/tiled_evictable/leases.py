@@ -117,7 +117,7 @@ class Lease:
             assert tile.primary is not None
             return tile.primary
         if number not in self._arriving:
-            self._request(tile)
+            self._request(tile, is_awaited=True)
         handle = self._arriving.pop(number)
         try:
             if handle is not None:
@@ -126,6 +126,7 @@ class Lease:
         except BaseException:
             self._unpin([tile])
             raise
+        self._pinned.append(tile)
         assert tile.primary is not None
         return tile.primary
 
@@ -138,7 +139,7 @@ class Lease:
             if tile.location != "primary" and not self._has_room(tile):
                 return
         with suppress(Exception):  # whoever needs the tile tries again, and reports it
-            self._request(tile)
+            self._request(tile, is_awaited=False)
 
     def _has_room(self, tile: Tile) -> bool:
         assert self.state.capacity is not None
@@ -147,9 +148,11 @@ class Lease:
     def done(self, number: int) -> None:
         """Let go of a fetched tile."""
         if self.streams:
-            self._unpin([self.state.tiles[number]])
+            tile = self.state.tiles[number]
+            self._pinned.remove(tile)
+            self._unpin([tile])
 
-    def _request(self, tile: Tile) -> None:
+    def _request(self, tile: Tile, *, is_awaited: bool) -> None:
         state = self.state
         transition = None
         with lock:
@@ -161,7 +164,12 @@ class Lease:
                 handle: AwaitResult[None] = new_handle(AwaitResult)
                 victims = choose_victims(state, [tile])
                 transition = Transition(
-                    state, handle, promote=[tile], victims=victims, evicts_first=True
+                    state,
+                    handle,
+                    promote=[tile],
+                    victims=victims,
+                    evicts_first=True,
+                    is_awaited=is_awaited,
                 )
             state.acquire(tile)
             tile.pins += 1
@@ -186,6 +194,8 @@ class Lease:
 
     def let_go(self) -> None:
         """End every hold, whether the operation succeeded or not."""
+        if self._promotion is not None:
+            self._promotion.cancel()
         for handle in (self._handle, *self._arriving.values()):
             if handle is not None:
                 with suppress(Exception):

@@ -41,12 +41,15 @@ def waiting(state: ResidencyState) -> Iterator[None]:
             state.counters.wait_seconds += time.perf_counter() - start
 
 
-def start_promotion(state: ResidencyState, tiles: object) -> AwaitResidency:
+def start_promotion(
+    state: ResidencyState, tiles: object, *, is_awaited: bool = False
+) -> AwaitResidency:
     """Start bringing tiles to the primary tier.
 
     Args:
         state: The tiles of the carrier.
         tiles: A TileSet or TileSelection.
+        is_awaited: Whether the caller waits for the outcome at once.
 
     Returns:
         The handle, finished when nothing is to be done.
@@ -69,12 +72,16 @@ def start_promotion(state: ResidencyState, tiles: object) -> AwaitResidency:
         numbers = [tile.number for tile in requested]
         require_room(state, numbers)
         victims = choose_victims(state, moved, numbers)
-        transition = Transition(state, handle, promote=moved, victims=victims)
+        transition = Transition(
+            state, handle, promote=moved, victims=victims, is_awaited=is_awaited
+        )
     transition.begin()
     return handle
 
 
-def start_eviction(state: ResidencyState, tiles: object) -> AwaitResidency:
+def start_eviction(
+    state: ResidencyState, tiles: object, *, is_awaited: bool = False
+) -> AwaitResidency:
     """Start bringing tiles to the secondary tier; arguments and failures as for a promotion."""
     handle = new_handle(AwaitResidency)
     with lock:
@@ -84,7 +91,7 @@ def start_eviction(state: ResidencyState, tiles: object) -> AwaitResidency:
             state.refuse_pinned(tile, "evicted")
         if moved:
             require_route(state.outward())
-        transition = Transition(state, handle, evict=moved)
+        transition = Transition(state, handle, evict=moved, is_awaited=is_awaited)
     transition.begin()
     return handle
 
@@ -113,4 +120,4 @@ def _requested(state: ResidencyState, tiles: object) -> list[Tile]:
 def promote_one(state: ResidencyState, tile: Tile) -> None:
     """Bring one tile to the primary tier for a write, and wait for it."""
     with waiting(state):
-        start_promotion(state, state.grid.tile_set([tile.number])).wait()
+        start_promotion(state, state.grid.tile_set([tile.number]), is_awaited=True).wait()

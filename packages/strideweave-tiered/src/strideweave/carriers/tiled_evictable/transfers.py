@@ -6,7 +6,7 @@ import strideweave.carriers.spans as spans
 import strideweave.host as host
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.class_record import class_record
-from strideweave.carriers.move.entry import copy_async
+from strideweave.carriers.move import request
 from strideweave.carriers.move.handles import AwaitResult, new_handle
 from strideweave.carriers.move.pool import completion_pool
 from strideweave.carriers.move.routes import select_route
@@ -61,7 +61,9 @@ def require_route(route: TierRoute) -> None:
         raise NotImplementedError(f"tiles cannot move between these tiers: {route.refusal}")
 
 
-def start_transfer(route: TierRoute, source: Carrier, destination: Carrier) -> AwaitResult[object]:
+def start_transfer(
+    route: TierRoute, source: Carrier, destination: Carrier, *, is_awaited: bool
+) -> AwaitResult[object]:
     """Copy all slots of one carrier to another.
 
     Graph building and profiling are off in the calling thread.
@@ -70,6 +72,7 @@ def start_transfer(route: TierRoute, source: Carrier, destination: Carrier) -> A
         route: The way between their classes.
         source: A live carrier; it stays as it is.
         destination: A live carrier of the same size.
+        is_awaited: Whether the caller waits for this transfer only, so that its thread may copy.
 
     Returns:
         The pending or finished transfer.
@@ -78,7 +81,8 @@ def start_transfer(route: TierRoute, source: Carrier, destination: Carrier) -> A
     """
     if route.kind == "copy":
         flat = Layout.leaf(source.size(), 1)
-        return copy_async(tensor_over(source, 0, flat, source.dtype()), destination)
+        tensor = tensor_over(source, 0, flat, source.dtype())
+        return request.start(tensor, destination, keeps_source=True, is_blocking=is_awaited)
     handle: AwaitResult[object] = new_handle(AwaitResult)
 
     def run() -> None:
@@ -88,7 +92,10 @@ def start_transfer(route: TierRoute, source: Carrier, destination: Carrier) -> A
             handle._fail(error)
         handle._publish()
 
-    completion_pool().run(run)
+    if is_awaited:
+        run()
+    else:
+        completion_pool().run(run)
     return handle
 
 

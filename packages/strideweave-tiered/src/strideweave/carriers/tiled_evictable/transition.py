@@ -74,6 +74,7 @@ class Transition:
         work: What runs when every promoted tile has arrived; without one the result is None.
         evict_after: Numbers of the tiles that a policy evicts when the work has succeeded.
         evicts_first: Whether victims leave before anything enters, and stay out after a failure.
+        is_awaited: Whether the caller waits for the outcome at once.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Transition:
         work: Work | None = None,
         evict_after: Sequence[int] = (),
         evicts_first: bool = False,
+        is_awaited: bool = False,
     ) -> None:
         self.state = state
         self._handle = handle
@@ -99,6 +101,8 @@ class Transition:
         self._work = work or Work()
         self._evict_after = evict_after
         self._evicts_first = evicts_first
+        self._is_awaited = is_awaited
+        self._is_alone = False
         self._held = [*self._promote, *self._leaving, *change]
         self._incoming: dict[Tile, Carrier] = {}
         self._outgoing: dict[Tile, Carrier] = {}
@@ -132,6 +136,10 @@ class Transition:
         refusal, self._refusal = self._refusal, None
         if refusal is not None:
             raise refusal
+
+    def cancel(self) -> None:
+        """Let go of the tiles of a request that will not begin."""
+        self._fail(RuntimeError("another part of the request failed before this one began"))
 
     def storage(self, tile: Tile) -> Carrier:
         """Give the primary storage of one of the request's tiles, committed or not."""
@@ -218,6 +226,7 @@ class Transition:
         self._following = following
         self._running = []
         self._pending = 1
+        self._is_alone = self._is_awaited and len(tiles) == 1
         try:
             for tile in tiles:
                 handle = self._start_in(tile) if is_inward else self._start_out(tile)
@@ -237,13 +246,15 @@ class Transition:
         assert tile.secondary is not None
         storage = fresh_like(state.primary, state.grid.tile_slots, state.dtype)
         self._incoming[tile] = storage
-        return start_transfer(state.inward(), tile.secondary, storage)
+        return start_transfer(state.inward(), tile.secondary, storage, is_awaited=self._is_alone)
 
     def _start_out(self, tile: Tile) -> AwaitResult[object]:
         state = self.state
         storage = fresh_like(state.secondary, state.grid.tile_slots, state.dtype)
         self._outgoing[tile] = storage
-        return start_transfer(state.outward(), self.storage(tile), storage)
+        return start_transfer(
+            state.outward(), self.storage(tile), storage, is_awaited=self._is_alone
+        )
 
     def _end_one(self) -> None:
         with lock:
@@ -306,9 +317,8 @@ class Transition:
     def _fail(self, error: BaseException) -> None:
         fresh = (*self._incoming.values(), *self._outgoing.values(), *self._replaced.values())
         release_all(fresh)
-        if self._is_submitted:
-            self._handle._fail(error)
-        else:
+        self._handle._fail(error)
+        if not self._is_submitted:
             self._refusal = error
         self._finish(error)
 
@@ -321,6 +331,5 @@ class Transition:
                     self.state.occupants.pop(tile.number, None)
             for tile in self._pin:
                 tile.pins -= 1
-            if self._refusal is None:
-                self._handle._publish()
+            self._handle._publish()
         completion_pool().dismiss(self)

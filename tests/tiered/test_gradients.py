@@ -1,0 +1,337 @@
+"""Gradients of tiled Tensors: tiled themselves, and implicit zero where nothing arrived."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import strideweave as sw
+from strideweave import (
+    Carrier,
+    DType,
+    Layout,
+    ResidencyPlan,
+    Tensor,
+    TiledEvictable,
+    TileSelection,
+    TileSet,
+)
+from strideweave.testing import ArrayCarrier
+
+Tiers = tuple[type[Carrier], type[Carrier]]
+
+
+def one(*numbers: int) -> TileSet:
+    return TileSet([(number,) for number in numbers])
+
+
+def flat(tensor: Tensor | None) -> list[Any]:
+    assert tensor is not None
+    return [tensor[ordinal] for ordinal in range(tensor.size())]
+
+
+def ones(tensor: Tensor, value: float = 1.0) -> Tensor:
+    carrier = ArrayCarrier(0, dtype=DType.Float32).new_like([value] * tensor.layout.cosize)
+    return Tensor(carrier, 0, tensor.layout)
+
+
+def carrier_of(tensor: Tensor | None) -> Any:
+    assert tensor is not None
+    return tensor.carrier
+
+
+@pytest.mark.rule("TE-91", "TE-92", "TE-93", "A-17")
+def test_worked_example_of_two_projections(tiled: Any, full: Callable[..., Tensor]) -> None:
+    carrier = tiled((2, 2), (2, 2), stored=True, capacity=3)
+    x = full(carrier)
+    selection = TileSelection([[0], [0]])
+    total = None
+    for value in (1.0, 2.0):
+        compact = carrier.project(x, selection).wait()
+        compact.backward(ones(compact, value))
+        total = x.grad
+    assert total is x.grad
+    gradient = carrier_of(total)
+    assert type(gradient) is TiledEvictable and gradient is not carrier
+    assert gradient.primary_tiles == TileSet([(0, 0)])
+    assert [gradient[slot] for slot in (0, 1, 4, 5, 2, 15)] == [3, 3, 3, 3, 0, 0]
+    states = [gradient.tile_state(tile).location for tile in ((1, 0), (0, 1), (1, 1))]
+    assert states == ["implicit"] * 3
+    assert gradient.primary_capacity == 3 and gradient.grid_shape == (2, 2)
+    assert total is not None and total.layout == x.layout and total.autograd_ctx is None
+
+
+@pytest.mark.rule("TE-93", "A-14")
+def test_contributions_within_one_traversal_stay_tiled(
+    tiled: Any, full: Callable[..., Tensor]
+) -> None:
+    carrier = tiled((3,), (2,))
+    x = full(carrier)
+    first = carrier.project(x, TileSelection([[0]])).wait()
+    second = carrier.project(x, TileSelection([[0, 2]])).wait()
+    result = sw.reduce_sum(first * 2.0, "a -> 1") + sw.reduce_sum(second, "a -> 1")
+    result.backward()
+    assert flat(x.grad) == [3, 3, 0, 0, 1, 1]
+    assert carrier_of(x.grad).primary_tiles == one(0, 2)
+    assert carrier_of(x.grad).tile_state((1,)).location == "implicit"
+
+
+@pytest.mark.rule("TE-90", "TE-91", "TE-95")
+@pytest.mark.parametrize("capacity", [None, 2])
+@pytest.mark.parametrize("text", ["(4,4):(1,4)", "((2,2),(2,2)):((4,2),(1,8))"])
+def test_direct_operations_have_the_dense_gradients(
+    tiled: Any, full: Callable[..., Tensor], capacity: int | None, text: str
+) -> None:
+    values = [float(slot % 5 - 2) for slot in range(16)]
+
+    def gradients(x: Tensor, y: Tensor) -> list[list[float]]:
+        for result in (
+            sw.add(x, y),
+            sw.mul(x, y),
+            sw.mul(x, 3.0),
+            sw.elementwise_mul(x, x),
+            sw.relu(x),
+            sw.matmul(x, y) if x.layout.depth < 2 else sw.relu(y),
+            sw.reduce_sum(x, "a b -> a") if x.layout.depth < 2 else sw.relu(x),
+        ):
+            result.backward(result.detach())
+        return [flat(x.grad), flat(y.grad)]
+
+    def dense_of(tensor: Tensor) -> Tensor:
+        inner = ArrayCarrier(0, dtype=DType.Float32).new_like(values)
+        return Tensor(inner, 0, tensor.layout)
+
+    x, y = (
+        full(tiled((2, 2), (2, 2), values, stored=True, capacity=capacity), text) for _ in range(2)
+    )
+    assert gradients(x, y) == gradients(dense_of(x), dense_of(y))
+    for tensor in (x, y):
+        gradient = carrier_of(tensor.grad)
+        assert type(gradient) is TiledEvictable and gradient.primary_capacity == capacity
+        assert gradient.valid_tiles == carrier_of(tensor).valid_tiles
+        if capacity is not None:
+            assert len(gradient.primary_tiles.coordinates) <= capacity
+
+
+@pytest.mark.rule("TE-91", "TE-95")
+def test_broadcast_operands_get_summed_gradients(tiled: Any, full: Callable[..., Tensor]) -> None:
+    wide, narrow = full(tiled((2, 2), (1, 2))), full(tiled((2, 1), (1, 1), [3, 4]))
+    result = sw.mul(wide, narrow)
+    result.backward(ones(result))
+    assert flat(narrow.grad) == [0 + 2 + 4 + 6, 1 + 3 + 5 + 7]
+    assert flat(wide.grad) == [3, 4] * 4
+    assert type(carrier_of(narrow.grad)) is TiledEvictable
+
+
+class Answering:
+    def __init__(self) -> None:
+        self.calls: list[tuple[TileSet, str]] = []
+
+    def plan(self, required: TileSet, purpose: str) -> ResidencyPlan:
+        self.calls.append((required, purpose))
+        return ResidencyPlan()
+
+
+@pytest.mark.rule("TE-94", "TE-95", "TE-36", "A-24")
+def test_residency_may_change_between_forward_and_backward(
+    tiled: Any, full: Callable[..., Tensor]
+) -> None:
+    policy = Answering()
+    carrier = tiled((2,), (2,), [-1, 2, -3, 4], policy=policy)
+    x = full(carrier)
+    result = sw.relu(x)
+    carrier.evict(one(0, 1))
+    result.backward(ones(result))
+    assert policy.calls == [(one(0, 1), "operation"), (one(0, 1), "backward")]
+    assert carrier.primary_tiles == one(0, 1) and flat(x.grad) == [0, 1, 0, 1]
+
+
+@pytest.mark.rule("TE-94", "A-24", "G-4")
+@pytest.mark.parametrize("write", ["slot", "update", "compact"])
+def test_writing_after_the_call_makes_backward_fail(
+    tiled: Any, full: Callable[..., Tensor], dense: Callable[..., Tensor], write: str
+) -> None:
+    carrier = tiled((2,), (2,))
+    x, compact = full(carrier), dense([1, 2])
+    results = [sw.relu(x), carrier.project(x, TileSelection([[0]])).wait()]
+    scattered = carrier.scatter(compact, x, TileSelection([[0]])).wait()
+    if write == "slot":
+        carrier[3] = 9.0
+    elif write == "update":
+        carrier.update(dense([5, 6]), TileSelection([[1]]))
+    else:
+        compact[0] = 7.0
+        results = []
+    for result in (*results, scattered):
+        with pytest.raises(RuntimeError, match="modified in-place"):
+            result.backward(ones(result))
+    assert x.grad is None
+
+
+@pytest.mark.rule("TE-90", "TE-92")
+@pytest.mark.parametrize(
+    ("reduction", "expected"), [("replace", [1, 2, 0, 0]), ("add", [1, 2, 3, 4])]
+)
+def test_scatter_divides_its_gradient(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    dense: Callable[..., Tensor],
+    reduction: str,
+    expected: list[float],
+) -> None:
+    carrier = tiled((2,), (2,))
+    x, compact = full(carrier), dense([5, 6])
+    result = carrier.scatter(compact, x, TileSelection([[1]]), reduction=reduction).wait()
+    node = result.autograd_ctx
+    assert node is not None and node.inputs() == (compact, x)
+    result.backward(dense([1, 2, 3, 4]))
+    assert flat(compact.grad) == [3, 4] and type(carrier_of(compact.grad)) is ArrayCarrier
+    assert flat(x.grad) == expected and type(carrier_of(x.grad)) is TiledEvictable
+    location = "implicit" if reduction == "replace" else "primary"
+    assert carrier_of(x.grad).tile_state((1,)).location == location
+
+
+@pytest.mark.rule("TE-92")
+def test_a_cotangent_may_be_tiled(
+    tiled: Any, full: Callable[..., Tensor], dense: Callable[..., Tensor]
+) -> None:
+    carrier = tiled((2,), (2,))
+    x, compact = full(carrier), dense([5, 6])
+    filled = carrier.scatter(compact, x, TileSelection([[1]])).wait()
+    other = carrier_of(filled).scatter(dense([7, 8]), filled, TileSelection([[0]]))
+    both = carrier_of(other.wait())
+    assert both.valid_tiles == one(0)
+    back = carrier_of(filled).project(filled, TileSelection([[1]])).wait()
+    back.backward(dense([10, 20]))
+    assert flat(compact.grad) == [10, 20]
+    assert carrier_of(x.grad).primary_tiles == TileSet()
+    assert carrier_of(x.grad).valid_tiles == one(0, 1)
+
+
+@pytest.mark.rule("TE-92", "O-77")
+def test_wrong_cotangents(
+    tiled: Any, full: Callable[..., Tensor], dense: Callable[..., Tensor]
+) -> None:
+    carrier = tiled((2,), (2,))
+    x, compact = full(carrier), dense([5, 6])
+    for result in (
+        carrier.project(x, TileSelection([[0]])).wait(),
+        carrier.scatter(compact, x, TileSelection([[0]])).wait(),
+    ):
+        node: Any = result.autograd_ctx
+        with pytest.raises(TypeError, match="must be a Tensor"):
+            node.backward(3)
+        with pytest.raises(ValueError, match="shape"):
+            node.backward(dense(range(5)))
+        released = dense(range(result.size()))
+        released.carrier.release()
+        with pytest.raises(RuntimeError, match="released"):
+            node.backward(released)
+
+
+@pytest.mark.rule("TE-90", "A-5")
+def test_nothing_is_recorded_without_a_graph(
+    tiled: Any, full: Callable[..., Tensor], dense: Callable[..., Tensor]
+) -> None:
+    carrier = tiled((2,), (2,))
+    with sw.no_grad():
+        assert carrier.project(full(carrier), TileSelection([[0]])).wait().autograd_ctx is None
+    whole = tiled((2,), (2,), dtype=DType.Int32)
+    assert whole.project(full(whole), TileSelection([[0]])).wait().autograd_ctx is None
+    carrier.update(dense([1, 2]), TileSelection([[0]]))
+    assert full(carrier).autograd_ctx is None
+
+
+@pytest.mark.rule("TE-90")
+def test_the_mode_of_the_call_decides(
+    tiled: Any, full: Callable[..., Tensor], controlled: Any, controlled_tiers: Tiers
+) -> None:
+    carrier = tiled((2,), (2,), stored=True, tiers=controlled_tiers)
+    x = full(carrier)
+    controlled.is_held = True
+    handle = carrier.project(x, TileSelection([[0]]))
+    with sw.no_grad():
+        controlled.release()
+        compact = handle.wait(30)
+    assert compact.autograd_ctx is not None and compact.autograd_ctx.inputs() == (x,)
+
+
+@pytest.mark.rule("TE-93", "A-11", "A-17")
+def test_a_leaf_takes_a_dense_cotangent(
+    tiled: Any, full: Callable[..., Tensor], dense: Callable[..., Tensor]
+) -> None:
+    x = full(tiled((2,), (2,)))
+    x.backward(dense([1, 2, 3, 4]))
+    first = x.grad
+    x.backward(dense([1, 1, 1, 1]))
+    assert x.grad is first and flat(first) == [2, 3, 4, 5]
+    assert type(carrier_of(first)) is TiledEvictable
+    assert first is not None and first.version == 1
+
+
+@pytest.mark.rule("TE-93", "A-28")
+def test_grad_gives_tiled_gradients(tiled: Any, full: Callable[..., Tensor]) -> None:
+    carrier = tiled((2,), (2,))
+    x = full(carrier)
+    compact = carrier.project(x, TileSelection([[1]])).wait()
+    (gradient,) = sw.grad(compact, [x], ones(compact))
+    assert flat(gradient) == [0, 0, 1, 1] and x.grad is None
+    assert carrier_of(gradient).tile_state((0,)).location == "implicit"
+
+
+@pytest.mark.rule("TE-93", "G-13")
+def test_implicit_zero_adds_like_zero(tiled: Any, full: Callable[..., Tensor]) -> None:
+    carrier = tiled((2,), (1,))
+    x = full(carrier)
+    zeros = carrier.project(x, TileSelection([[0]])).wait()
+    zeros.backward(ones(zeros, -0.0))
+    other = carrier.project(x, TileSelection([[1]])).wait()
+    other.backward(ones(other, 1.0))
+    assert [repr(value) for value in flat(x.grad)] == ["0.0", "1.0"]
+
+
+@pytest.mark.rule("TE-96")
+def test_backward_streams_with_a_capacity(
+    tiled: Any, full: Callable[..., Tensor], controlled: Any, controlled_tiers: Tiers
+) -> None:
+    carrier = tiled((4,), (1,), stored=True, capacity=1, tiers=controlled_tiers)
+    x = full(carrier)
+    result = sw.mul(x, x)
+    seen: list[int] = []
+    controlled.on_submit = lambda: seen.append(len(carrier.primary_tiles.coordinates))
+    result.backward(result.detach())
+    assert len(seen) >= 4 and max(seen) <= 1
+    assert flat(x.grad) == [2 * value**3 for value in range(4)]
+    assert len(carrier_of(x.grad).primary_tiles.coordinates) == 1
+
+
+@pytest.mark.rule("TE-98", "G-3")
+@pytest.mark.parametrize("stage", ["prepare", "submit", "complete"])
+@pytest.mark.parametrize("position", range(2))
+def test_a_failing_backward_changes_nothing(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    controlled: Any,
+    controlled_tiers: Tiers,
+    position: int,
+    stage: str,
+) -> None:
+    carrier = tiled((2,), (2,), [-1, 2, -3, 4], stored=True, tiers=controlled_tiers)
+    x = full(carrier)
+    result = sw.relu(x)
+    carrier.evict(one(0, 1))
+    cotangent = ones(result)
+    controlled.fail(position, stage)
+    with pytest.raises(OSError, match="the test fails"):
+        result.backward(cotangent, retain_graph=True)
+    assert x.grad is None and carrier.version == 0
+    assert carrier.primary_tiles == TileSet() and carrier.valid_tiles == one(0, 1)
+    result.backward(cotangent)
+    assert flat(x.grad) == [0, 1, 0, 1]
+
+
+@pytest.mark.rule("TE-28")
+def test_a_view_has_no_tiled_gradient(tiled: Any, dense: Callable[..., Tensor]) -> None:
+    view = Tensor(tiled((2,), (2,)), 0, Layout.parse("(2):(1)"))
+    with pytest.raises(ValueError):
+        view.backward(dense([1, 2]))
