@@ -252,3 +252,18 @@ def device_tensor(workshop: Any) -> tuple[Device, sw.Tensor]:
         read=lambda carrier, index: device.pages[carrier.page][index],
     )
     return device, workshop.over(workshop.defined(storage=storage)(2, dtype=INT32))
+
+
+@pytest.mark.rule("C-12", "R-116", "G-12", "G-17")
+@pytest.mark.parametrize("member", ["size", "dtype", "get_value", "set_value"])
+def test_a_class_that_bypasses_its_storage_provider_is_refused(workshop: Any, member: str) -> None:
+    def own(self: Any, *arguments: Any) -> Any:
+        return 5
+
+    base = workshop.subclass(name="Base", **{member: own})
+    for carrier_class in (base, workshop.subclass(base)):
+        message = f"has a {member} of its own, .* takes it from its StorageProvider: remove"
+        with pytest.raises(TypeError, match=message):
+            workshop.defined(carrier_class=carrier_class)
+    with pytest.raises(TypeError, match="definition-free"):
+        base(1, dtype=FLOAT32)  # nothing was registered

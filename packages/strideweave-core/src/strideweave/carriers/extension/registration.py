@@ -4,7 +4,8 @@ Both validate everything first, and publish one new class record by one assignme
 registry lock: a class gets all of it or nothing, and one of two racing threads wins.
 """
 
-from typing import Any, TypeVar
+import inspect
+from typing import Any, Final, TypeVar
 
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.class_record import (
@@ -24,6 +25,10 @@ from strideweave.carriers.extension.patterns import KernelProvider
 C = TypeVar("C", bound=Carrier)
 
 
+# Public members that would bypass the storage provider if a class overrode them.
+_PROVIDED: Final = ("size", "dtype", "get_value", "set_value")
+
+
 def register_carrier_definition(carrier_class: type[C], definition: CarrierDefinition[C]) -> None:
     """Bind a complete definition to one exact Carrier class, once and for all.
 
@@ -37,7 +42,8 @@ def register_carrier_definition(carrier_class: type[C], definition: CarrierDefin
 
     Raises:
         TypeError: An argument has the wrong type, a route starts at another class, the definition
-            does not suit the kind of class, or the class has a definition or was observed.
+            does not suit the kind of class, the class overrides what its storage provider gives, or
+            it has a definition or was observed.
 
     Examples:
         >>> from strideweave import Carrier, CarrierDefinition, StorageProvider
@@ -71,6 +77,7 @@ def register_carrier_definition(carrier_class: type[C], definition: CarrierDefin
                 "and it is never replaced"
             )
         require_open(current, "a CarrierDefinition")
+        _refuse_bypass(carrier_class)
         publish(ClassRecord(carrier_class, definition))
 
 
@@ -98,6 +105,16 @@ def _check_suitability(carrier_class: type[Carrier], definition: CarrierDefiniti
             f"{name} is an independent carrier and takes no composite provider: give it "
             "kernels=KernelProvider(...), or derive the class from DependentCarrier"
         )
+
+
+def _refuse_bypass(carrier_class: type[Carrier]) -> None:
+    for member in _PROVIDED:
+        if inspect.getattr_static(carrier_class, member) is not Carrier.__dict__[member]:
+            raise TypeError(
+                f"{carrier_class.__qualname__} has a {member} of its own, but a class with a "
+                "CarrierDefinition takes it from its StorageProvider: remove the method, or define "
+                "a class that does not derive it"
+            )
 
 
 def described_apart(described: type, other: type) -> str:
