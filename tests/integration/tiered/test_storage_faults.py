@@ -1,0 +1,95 @@
+"""Tiles in files: memory that stays bounded, disks that fill up, and files that go away."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Mount = Callable[[str], Path]
+Program = Callable[..., str]
+
+
+@pytest.mark.rule("TE-98", "G-10", "G-3")
+def test_a_full_disk_keeps_tiles_dirty_and_a_retry_works(
+    mount_in_memory: Mount, run_program: Program
+) -> None:
+    run_program(
+        """
+        import errno
+        from strideweave import CPU, FileBacked, TiledEvictable, TileSet
+
+        filler = FileBacked()
+        seed = CPU(2**16)
+        carrier = TiledEvictable(seed, FileBacked(), (2,), (2**15,))
+        carrier[2**16 - 1] = 1.5
+        filler._allocate(220_000)  # of 262,144 slots on the disk
+        both = TileSet([(0,), (1,)])
+        for _ in range(3):
+            try:
+                carrier.evict(both)
+            except OSError as error:
+                assert error.errno == errno.ENOSPC, error
+            else:
+                raise AssertionError("no error")
+            assert carrier.primary_tiles == both and carrier[2**16 - 1] == 1.5
+            assert carrier.dirty_tiles == TileSet([(1,)]) and carrier.version == 1
+        filler._allocate(0)
+        carrier.evict(both)
+        assert carrier.secondary_tiles == both and carrier[2**16 - 1] == 1.5
+        carrier.release()
+        """,
+        TMPDIR=str(mount_in_memory("size=1m")),
+    )
+
+
+@pytest.mark.rule("TE-84", "TE-85")
+def test_a_streaming_operation_stays_within_its_capacity(run_program: Program) -> None:
+    run_program(
+        """
+        import resource
+        import strideweave as sw
+        from strideweave import CPU, FileBacked, Layout, Shape, Stride, Tensor, TiledEvictable
+
+        MEBI = 2**20
+        tile, count, capacity = 2 * MEBI, 24, 2  # 8 MiB per tile, 192 MiB in files
+        store = FileBacked()
+        store._allocate(tile * count)
+        carrier = TiledEvictable(CPU(0), store, (1, count), (1024, 2048), primary_capacity=capacity)
+        tensor = Tensor(carrier, 0, Layout(Shape(1024, 2048 * count), Stride(1, 1024)))
+        with sw.no_grad():
+            sw.reduce_sum(tensor, "a b -> a")  # loads what the first use loads
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            total = sw.reduce_sum(tensor, "a b -> a")
+            grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        assert grown < capacity * 8 * 1.2, grown
+        stats = carrier.residency_stats()
+        assert stats.bytes_out == 0 and stats.bytes_in == 2 * tile * count * 4
+        """
+    )
+
+
+@pytest.mark.rule("TE-14", "TE-100", "C-60")
+def test_files_disappear_with_their_carrier(run_program: Program) -> None:
+    run_program(
+        """
+        import gc, os
+        from strideweave import CPU, FileBacked, TiledEvictable, TileSet
+
+        store = FileBacked()
+        folder = store.path.parent
+        start = len(os.listdir(folder))
+        carrier = TiledEvictable(CPU(8), store, (4,), (2,))
+        carrier.evict(TileSet([(0,), (1,), (2,)]))
+        assert len(os.listdir(folder)) == start + 3
+        carrier.promote(TileSet([(0,)]))
+        carrier[0] = 1.0
+        assert len(os.listdir(folder)) == start + 2
+        del carrier
+        gc.collect()
+        assert len(os.listdir(folder)) == start and not store.is_owned()
+        carrier = TiledEvictable(CPU(8), store, (4,), (2,))
+        carrier.evict(TileSet([(3,)]))
+        carrier.release()
+        assert len(os.listdir(folder)) == start - 1
+        """
+    )
