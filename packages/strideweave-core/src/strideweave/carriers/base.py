@@ -1,6 +1,6 @@
 """Carrier: the owner of one flat sequence of slots, and the boundary of execution."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
@@ -629,6 +629,25 @@ class Carrier:
 
         Returns:
             False where the carrier has none; the caller then writes value by value or in bulk.
+        """
+        return False
+
+    def _step_tensor(
+        self,
+        tensor: "Tensor",
+        gradient: "Tensor",
+        step: "Callable[[int, Tensor, Tensor], None]",
+    ) -> bool:
+        """Let an optimiser update a Tensor over this carrier part by part.
+
+        Args:
+            tensor: A Tensor over this live, mutable carrier.
+            gradient: A live Tensor of the same shape.
+            step: Is given the number of a part, its values as a Tensor to write to, and its
+                gradient. Parts whose gradient is zero for certain are left out.
+
+        Returns:
+            False where the carrier has no parts; the caller then updates the whole Tensor.
         """
         return False
 

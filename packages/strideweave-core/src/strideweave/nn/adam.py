@@ -1,6 +1,6 @@
 """Adam."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import final
 
 from strideweave.module import Parameter
@@ -63,13 +63,13 @@ class Adam(Optimizer):
         self._weight_decay = finite_real("Adam", "weight_decay", weight_decay)
         if self._weight_decay < 0:
             raise ValueError(f"Adam: weight_decay must not be negative, got {weight_decay!r}")
-        self._moments: dict[int, _Moments] = {}
+        self._moments: dict[Hashable, _Moments] = {}
 
-    def _update(self, position: int, slots: Tensor, gradient: Tensor) -> None:
+    def _update(self, key: Hashable, slots: Tensor, gradient: Tensor) -> None:
         values, slopes = read_elements(slots, gradient)
-        moments = self._moments.get(position)
+        moments = self._moments.get(key)
         if moments is None:
-            moments = self._moments[position] = _Moments(zeros_like(values), zeros_like(values))
+            moments = self._moments[key] = _Moments(zeros_like(values), zeros_like(values))
         moments.steps += 1
         lr, eps, decay, (beta1, beta2) = self.lr, self._eps, self._weight_decay, self._betas
         correction1, correction2 = 1 - beta1**moments.steps, 1 - beta2**moments.steps
@@ -91,7 +91,7 @@ class Adam(Optimizer):
 
 @final
 class _Moments:
-    """The state of one parameter: its steps so far, and binary32 means of g and of g*g."""
+    """The state of one parameter or part: its steps so far, and binary32 means of g and of g*g."""
 
     __slots__ = ("mean", "mean_square", "steps")
 

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -87,17 +87,31 @@ class Optimizer(ABC):
         for position, parameter, gradient in updates:
             _require_update(f"{owner}: parameter {position}", parameter, gradient)
         for position, parameter, gradient in updates:
+            if self._step_parts(position, parameter, gradient):
+                continue
             layout = parameter.layout
             slots = tensor_over(parameter.carrier, parameter.offset, distinct_slots(layout))
             reduced = representatives(gradient.layout, layout)
             self._update(position, slots, tensor_over(gradient.carrier, gradient.offset, reduced))
 
+    def _step_parts(self, position: int, parameter: Parameter, gradient: Tensor) -> bool:
+        """Step the parts of a parameter whose carrier updates part by part, in one version step."""
+
+        def step(part: int, values: Tensor, slopes: Tensor) -> None:
+            self._update((position, part), values, slopes)
+
+        carrier = parameter.carrier
+        if not carrier._step_tensor(parameter, gradient, step):
+            return False
+        carrier._increment_version()
+        return True
+
     @abstractmethod
-    def _update(self, position: int, slots: Tensor, gradient: Tensor) -> None:
-        """Write new values to the distinct slots of one parameter, in one bulk write.
+    def _update(self, key: Hashable, slots: Tensor, gradient: Tensor) -> None:
+        """Write new values to the distinct slots of one parameter or part, in one bulk write.
 
         Args:
-            position: Identifies the parameter.
+            key: Identifies the parameter or part.
             slots: Its distinct slots, an injective Float32 tensor.
             gradient: The gradient, in the shape of ``slots``.
         """

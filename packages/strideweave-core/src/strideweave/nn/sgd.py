@@ -1,5 +1,6 @@
 """Stochastic gradient descent."""
 
+from collections.abc import Hashable
 from typing import final
 
 from strideweave.nn.optimizer import Optimizer, read_elements, rounded_map, write_elements
@@ -28,7 +29,7 @@ class SGD(Optimizer):
         [0.5, 2.0]
     """
 
-    def _update(self, position: int, slots: Tensor, gradient: Tensor) -> None:
+    def _update(self, key: Hashable, slots: Tensor, gradient: Tensor) -> None:
         lr = self.lr
         values, slopes = read_elements(slots, gradient)
         write_elements(slots, rounded_map(lambda p, g: p - lr * g, values, slopes))

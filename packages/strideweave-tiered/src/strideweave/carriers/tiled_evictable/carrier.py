@@ -1,6 +1,6 @@
 """TiledEvictable: a full tensor as a grid of tiles, each in one of two tiers."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, SupportsIndex, final
 
 from strideweave.carriers.base import Carrier
@@ -8,7 +8,13 @@ from strideweave.carriers.closed import reject_carrier_subclass
 from strideweave.carriers.dependent import DependentCarrier
 from strideweave.carriers.extension import CarrierDefinition, register_carrier_definition
 from strideweave.carriers.move.handles import AwaitMove
-from strideweave.carriers.tiled_evictable import direct, gradients, projection, scattering
+from strideweave.carriers.tiled_evictable import (
+    direct,
+    gradients,
+    projection,
+    replacement,
+    scattering,
+)
 from strideweave.carriers.tiled_evictable.construction import checked_state
 from strideweave.carriers.tiled_evictable.facet import TiledResidencyFacet
 from strideweave.carriers.tiled_evictable.factories import allocated_like, filled_like_values
@@ -432,7 +438,12 @@ class TiledEvictable(DependentCarrier):
         return gradients.tiled_sum(self, total, gradient)
 
     def _store_tensor(self, tensor: Tensor, values: Tensor) -> bool:
-        return gradients.store_tiles(self, tensor, values)
+        return replacement.store_tensor(self, tensor, values)
+
+    def _step_tensor(
+        self, tensor: Tensor, gradient: Tensor, step: Callable[[int, Tensor, Tensor], None]
+    ) -> bool:
+        return replacement.step_tiles(self, tensor, gradient, step)
 
 
 register_carrier_definition(

@@ -16,16 +16,11 @@ from strideweave.carriers.tiled_evictable.buffers import (
     zeros,
 )
 from strideweave.carriers.tiled_evictable.factories import invalid_like, put_all
-from strideweave.carriers.tiled_evictable.footprints import (
-    full_placement,
-    has_full_shape,
-    placement,
-)
+from strideweave.carriers.tiled_evictable.footprints import full_placement
 from strideweave.carriers.tiled_evictable.requests import CompactGrid
 from strideweave.carriers.tiled_evictable.seeding import packed_like
 from strideweave.carriers.tiled_evictable.state import ResidencyState, lock
-from strideweave.carriers.tiled_evictable.storage import read_tile, require_writable
-from strideweave.carriers.tiled_evictable.transition import release_all
+from strideweave.carriers.tiled_evictable.storage import read_tile
 from strideweave.layout import Layout
 from strideweave.operation.evaluation import evaluate
 from strideweave.operation.grad_mode import no_grad
@@ -78,7 +73,7 @@ def tiled_gradient(gradient: Tensor, operand: Tensor) -> Tensor:
     """
     carrier = _tiled(operand)
     full_placement(carrier._state.grid, operand, "the differentiated tensor")
-    source, stored = _tiles_of(gradient, operand)
+    source, stored = tiles_of(gradient, operand)
     return _built(carrier, operand, source, stored)
 
 
@@ -88,8 +83,8 @@ def tiled_sum(carrier: "TiledEvictable", total: Tensor, gradient: Tensor) -> Ten
     if not tiled:
         return evaluate("add", total, gradient)
     like = tiled[0]
-    left, left_stored = _tiles_of(total, like)
-    right, right_stored = _tiles_of(gradient, like)
+    left, left_stored = tiles_of(total, like)
+    right, right_stored = tiles_of(gradient, like)
     state = carrier._state
 
     def added(number: int) -> Region:
@@ -136,7 +131,7 @@ def gathered(
     """Take the selected tiles of a full gradient as a gradient of the compact Tensor."""
     if not compact.is_differentiable():
         return None
-    source, _ = _tiles_of(gradient, template)
+    source, _ = tiles_of(gradient, template)
     grid, dtype = _tiled(template)._state.grid, template.dtype()
     carrier = fresh_like(compact.carrier, places.layout.size, dtype)
     canvas = Canvas(carrier, places.layout.size)
@@ -155,65 +150,9 @@ def template_gradient(
     """Take a full gradient as one of the template: all of it, or what was not replaced."""
     if is_added:
         return tiled_gradient(gradient, template)
-    source, stored = _tiles_of(gradient, template)
+    source, stored = tiles_of(gradient, template)
     kept = sorted({*stored} - {*places.numbers})
     return _built(_tiled(template), template, source, kept)
-
-
-def store_tiles(carrier: "TiledEvictable", tensor: Tensor, values: Tensor) -> bool:
-    """Replace all values of a full Tensor, tile by tile.
-
-    Tiles that are implicit zero here and in a tiled source stay so.
-
-    Returns:
-        False, with nothing written, where the Tensor is no full one, or the values are its own.
-
-    Raises:
-        RuntimeError: A tile is pending, pinned or invalid.
-    """
-    state, grid = carrier._state, carrier._state.grid
-    is_full = has_full_shape(grid, tensor.layout)
-    if not is_full or placement(grid, tensor.offset, tensor.layout) is None:
-        return False
-    if values.carrier is carrier:
-        return False
-    source, stored = _tiles_of(values, tensor)
-    with lock:
-        for tile in state.tiles:
-            require_writable(state, tile)
-        written = sorted({*stored, *state.numbers("primary", "secondary")})
-    overflow = 0 if state.capacity is None else len(written) - state.capacity
-    fresh: dict[int, Carrier] = {}
-    try:
-        for position, number in enumerate(written):
-            prototype = state.secondary if position < overflow else state.primary
-            region = source(number) or zeros(state.dtype, grid.tile_layout)
-            fresh[number] = packed_like(state, prototype, region)
-        with lock:
-            for tile in state.tiles:
-                require_writable(state, tile)
-            dropped = _swap(state, fresh, overflow)
-    except BaseException:
-        release_all(fresh.values())
-        raise
-    release_all(dropped)
-    return True
-
-
-def _swap(state: ResidencyState, fresh: dict[int, Carrier], overflow: int) -> list[Carrier | None]:
-    """Give tiles new storage, under the lock, and give what they had."""
-    dropped: list[Carrier | None] = []
-    for position, (number, storage) in enumerate(fresh.items()):
-        tile = state.tiles[number]
-        dropped += [tile.primary, tile.secondary]
-        if position < overflow:
-            state.leave(tile)
-            tile.secondary = storage
-        else:
-            tile.secondary = None
-            state.enter(tile, storage)
-            tile.dirty = True
-    return dropped
 
 
 def _tiled(tensor: Tensor) -> "TiledEvictable":
@@ -232,7 +171,7 @@ def _corresponds(tensor: Tensor, like: Tensor) -> bool:
     )
 
 
-def _tiles_of(tensor: Tensor, like: Tensor) -> tuple[TileSource, list[int]]:
+def tiles_of(tensor: Tensor, like: Tensor) -> tuple[TileSource, list[int]]:
     """Read a full Tensor tile by tile, and list the tiles that are not zero for certain."""
     grid = _tiled(like)._state.grid
     if _corresponds(tensor, like):
