@@ -55,6 +55,8 @@ class Tile:
         pins: How many requests rely on its staying where it is.
         holder: The request that moves it or replaces its values; the tile is pending.
         used: When it was used last, in ticks of the carrier.
+        moves: How often it entered or left the primary tier; its storage there may since serve
+            another tile.
         leaves_when_free: Whether a policy's eviction waits for the tile to become free.
     """
 
@@ -63,6 +65,7 @@ class Tile:
         "holder",
         "leaves_when_free",
         "location",
+        "moves",
         "number",
         "pins",
         "primary",
@@ -79,6 +82,7 @@ class Tile:
         self.pins = 0
         self.holder: object = None
         self.used = 0
+        self.moves = 0
         self.leaves_when_free = False
 
 
@@ -209,6 +213,7 @@ class ResidencyState:
         """Put a tile into the primary tier."""
         tile.primary = storage
         tile.location = "primary"
+        tile.moves += 1
         self.occupants[tile.number] = tile
         self.touch(tile)
 
@@ -216,6 +221,7 @@ class ResidencyState:
         """Take a tile out of the primary tier, whose clean copy it has, and give its storage."""
         storage, tile.primary = tile.primary, None
         tile.location = "secondary"
+        tile.moves += 1
         tile.dirty = tile.leaves_when_free = False
         self.occupants.pop(tile.number, None)
         return storage

@@ -1,5 +1,6 @@
 """The storage callbacks of TiledEvictable: slots are read wherever their tile is."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import strideweave.carriers.spans as spans
@@ -70,38 +71,43 @@ def clear(state: ResidencyState) -> list[Carrier | None]:
 def _read(carrier: "TiledEvictable", index: int) -> object:
     state = carrier._state
     number, local = state.grid.locate(index)
-    tile = state.tiles[number]
-    while True:
-        with lock:
-            storage = present_storage(state, tile)
-        if storage is None:
-            return storage_zero(state.dtype)
-        try:
-            return storage[local]
-        except (IndexError, RuntimeError):
-            with lock:
-                if storage in (tile.primary, tile.secondary):
-                    raise
-            # The tile has left that storage meanwhile; look again.
+    found = _read_present(state, state.tiles[number], lambda storage: storage[local])
+    return storage_zero(state.dtype) if found is None else found
 
 
 def read_tile(state: ResidencyState, tile: Tile) -> Buffer | None:
-    """Read all values of a tile in local order, wherever it is; None for an implicit tile.
+    """Copy all values of a tile in local order, wherever it is; None for an implicit tile.
 
     Raises:
         RuntimeError: The carrier is released, or the tile is invalid.
     """
+
+    def copied(storage: Carrier) -> Buffer:
+        values = read_slots(storage, 0, state.grid.tile_slots)
+        return values if isinstance(values, (list, memoryview)) else values.copy()
+
+    return _read_present(state, tile, copied)
+
+
+def _read_present(state: ResidencyState, tile: Tile, read: Callable[[Carrier], Any]) -> Any:
+    """Read from the storage that a tile has, again if it moved meanwhile."""
     while True:
         with lock:
-            storage = present_storage(state, tile)
+            storage, moves = present_storage(state, tile), tile.moves
         if storage is None:
             return None
+        error: Exception | None = None
         try:
-            return read_slots(storage, 0, state.grid.tile_slots)
-        except (IndexError, RuntimeError, TypeError):
-            with lock:
-                if storage in (tile.primary, tile.secondary):
-                    raise
+            values = read(storage)
+        except Exception as failure:
+            error = failure
+        with lock:
+            is_current = storage is tile.primary or storage is tile.secondary
+            has_moved = tile.moves != moves or not is_current
+        if not has_moved:
+            if error is not None:
+                raise error
+            return values
 
 
 def present_storage(state: ResidencyState, tile: Tile) -> Carrier | None:

@@ -98,10 +98,13 @@ class StreamedOperand:
     def read(self, box: Box) -> Tensor:
         """Bring the tile of a box, and view the box in it."""
         number, local = self._grid.locate(self._slot(box))
-        storage = self._storage or self._lease.fetch(number)
-        self._current, self._storage = number, storage
+        if self._storage is None:
+            self._storage = self._lease.fetch(number)
+            self._current = number
         shape = _box_shape(self._tensor.layout, box)
-        return tensor_over(storage, local, layout_of(shape, self._strides), self._tensor.dtype())
+        return tensor_over(
+            self._storage, local, layout_of(shape, self._strides), self._tensor.dtype()
+        )
 
     def prefetch(self, box: Box) -> None:
         """Begin to bring the tile of a box that comes next."""

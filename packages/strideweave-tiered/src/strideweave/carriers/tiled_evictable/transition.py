@@ -107,6 +107,7 @@ class Transition:
         self._incoming: dict[Tile, Carrier] = {}
         self._outgoing: dict[Tile, Carrier] = {}
         self._replaced: dict[Tile, Carrier] = {}
+        self._spare: list[Carrier] = []
         self._optional: list[Tile] = []
         self._running: list[tuple[Tile, AwaitResult[object]]] = []
         self._pending = 0
@@ -143,7 +144,7 @@ class Transition:
 
     def storage(self, tile: Tile) -> Carrier:
         """Give the primary storage of one of the request's tiles, committed or not."""
-        found = self._replaced.get(tile) or self._incoming.get(tile) or tile.primary
+        found = self._replaced.get(tile, self._incoming.get(tile, tile.primary))
         assert found is not None, "the tile was promoted or is pinned in the primary tier"
         return found
 
@@ -172,7 +173,7 @@ class Transition:
                 self._leaving.remove(tile)
                 self._held.remove(tile)
                 tile.holder = None
-        release_all(dropped)
+        self._spare = [storage for storage in dropped if storage is not None]
         self._read_in()
 
     def _read_in(self) -> None:
@@ -244,7 +245,11 @@ class Transition:
     def _start_in(self, tile: Tile) -> AwaitResult[object]:
         state = self.state
         assert tile.secondary is not None
-        storage = fresh_like(state.primary, state.grid.tile_slots, state.dtype)
+        # The storage that a victim has left is warm, and every slot of it is replaced.
+        if self._spare:
+            storage = self._spare.pop()
+        else:
+            storage = fresh_like(state.primary, state.grid.tile_slots, state.dtype)
         self._incoming[tile] = storage
         return start_transfer(state.inward(), tile.secondary, storage, is_awaited=self._is_alone)
 
@@ -324,6 +329,7 @@ class Transition:
 
     def _finish(self, error: BaseException | None) -> None:
         self._work.end(error)
+        release_all(self._spare)
         with lock:
             for tile in self._held:
                 tile.holder = None
