@@ -1,5 +1,6 @@
 """Combining, selecting, rearranging, permuting, widening and coalescing modes."""
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -277,3 +278,18 @@ def test_flatten_layout() -> None:
 def test_operations_need_a_layout(call: Callable[[Any], object]) -> None:
     with pytest.raises(TypeError, match="must be a Layout, got Stride"):
         call(Stride(1))
+
+
+@pytest.mark.rule("L-22", "L-24", "L-25")
+def test_restructuring_leaves_nothing_for_the_collector() -> None:
+    layout = Layout(Shape(2, (1, 3)), Stride(1, (9, 2)))
+    output, selection = Tree(Tree(Node.id(2)), Node.id(0)), Tree(1, Tree(1, 1))
+    gc.collect()
+    gc.disable()
+    try:
+        layout.broadcast_to(Shape(2, (4, 3)))
+        Layout.coalesce_by_mode(layout, selection)
+        Layout.reverse_rearrange(output, selection)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from strideweave.layout.modes import SINGLETON, Leaf, Modes, append, leaves
 from strideweave.layout.structure import select
@@ -26,13 +26,15 @@ def coalesce(leaf_modes: Sequence[Leaf]) -> tuple[Leaf, ...]:
 
 def coalesce_by_mode(modes: Modes, profile: Tree) -> Modes:
     """Coalesce each sublayout the profile selects and nest the results along it."""
-    selected = iter(select(modes, profile))
+    return _coalesce_each(iter(select(modes, profile)), profile)
 
-    def nest(tree: Tree) -> Modes:
-        result: Modes = ()
-        for item in tree:
-            part = nest(item) if isinstance(item, Tree) else coalesce(leaves(next(selected)))
-            result = append(result, part)
-        return result
 
-    return nest(profile)
+def _coalesce_each(selected: Iterator[Modes], profile: Tree) -> Modes:
+    result: Modes = ()
+    for item in profile:
+        if isinstance(item, Tree):
+            part = _coalesce_each(selected, item)
+        else:
+            part = coalesce(leaves(next(selected)))
+        result = append(result, part)
+    return result

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import count
 
 from strideweave.layout.modes import SINGLETON, Leaf, Mode, Modes, append, leaves, size, sublayout
 from strideweave.layout.tree import LeafId, Node, Tree, TreeEntry, tree_leaves
@@ -77,18 +78,18 @@ def reverse_rearrange(output: object, selection: object) -> tuple[Tree, Tree]:
     for position, marker in enumerate(tree_leaves(target)):
         if isinstance(marker, LeafId):
             positions[_claim(marker, chosen.size, used)] = position
-    numbers = iter(range(chosen.size))
+    return _restored(chosen, count(), positions), _plain_profile(target)
 
-    def restored(tree: Tree) -> Tree:
-        return Tree(*(entry(item) for item in tree))
 
-    def entry(item: TreeEntry) -> TreeEntry:
+def _restored(tree: Tree, numbers: Iterator[int], positions: dict[int, int]) -> Tree:
+    items: list[TreeEntry] = []
+    for item in tree:
         if isinstance(item, Tree):
-            return restored(item)
-        number = next(numbers)
-        return Node.id(positions[number]) if number in positions else Node.Leaf
-
-    return restored(chosen), _plain_profile(target)
+            items.append(_restored(item, numbers, positions))
+        else:
+            number = next(numbers)
+            items.append(Node.id(positions[number]) if number in positions else Node.Leaf)
+    return Tree(*items)
 
 
 def _plain_profile(tree: Tree) -> Tree:
@@ -126,21 +127,21 @@ def permute(modes: Modes, order: tuple[object, ...]) -> Modes:
 def widen(modes: Modes, target: tuple[int, ...]) -> Modes:
     """Widen extent-one leaves to the extents of `target`, given depth first, with stride 0."""
     remaining = iter(target)
+    return tuple(_widened(mode, remaining) for mode in modes)
 
-    def widened(mode: Mode) -> Mode:
-        if not isinstance(mode, Leaf):
-            return tuple(map(widened, mode))
-        extent = next(remaining)
-        if extent == mode.extent:
-            return mode
-        if mode.extent != 1:
-            raise ValueError(
-                f"Layout broadcast can only widen an extent-1 leaf: "
-                f"extent {mode.extent} cannot become {extent}"
-            )
-        return Leaf(extent, 0)
 
-    return tuple(map(widened, modes))
+def _widened(mode: Mode, extents: Iterator[int]) -> Mode:
+    if not isinstance(mode, Leaf):
+        return tuple(_widened(part, extents) for part in mode)
+    extent = next(extents)
+    if extent == mode.extent:
+        return mode
+    if mode.extent != 1:
+        raise ValueError(
+            f"Layout broadcast can only widen an extent-1 leaf: "
+            f"extent {mode.extent} cannot become {extent}"
+        )
+    return Leaf(extent, 0)
 
 
 def require_tree(value: object, name: str) -> Tree:
