@@ -6,7 +6,6 @@ from typing import Final, final
 from strideweave.operation.capability import OperationCapability, capability_order
 from strideweave.operation.policy import OperationPlan
 
-
 _MOST_MATCHES: Final = 1024
 
 
