@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import strideweave as sw
 from strideweave import CPU, DType, Parameter, Tensor, nn
@@ -56,13 +57,15 @@ def on(prototype: sw.Carrier, tensor: Tensor) -> Tensor:
 
 
 def train(carrier: sw.Carrier, optimiser: Any, steps: int) -> tuple[list[float], nn.Sequential]:
-    generator = np.random.default_rng(0)
+    pixels, digits = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(digits))
     model, loss = network(carrier), nn.CrossEntropyLoss()
     update = optimiser(model.parameters())
     losses = []
-    for _ in range(steps):
-        images = generator.random((12, 64), np.float32)
-        labels = generator.integers(0, 10, 12).astype(np.int32)
+    for step in range(steps):
+        batch = order[12 * step : 12 * (step + 1)]
+        images = (pixels[batch] / 16).astype(np.float32)
+        labels = digits[batch].astype(np.int32)
         update.zero_grad()
         result = loss(model(on(carrier, sw.from_numpy(images))), on(carrier, sw.from_numpy(labels)))
         result.backward()

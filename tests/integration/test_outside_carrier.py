@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 import strideweave as sw
-from strideweave import Carrier, DType, Generic
+from strideweave import CPU, Carrier, DType, Generic, Parameter, Shape, Tensor
 from strideweave.carriers.operation_policy import registered_operations
 from strideweave.operation import operation_definitions
 from strideweave.testing.cases import OperationCase, disagreement, operation_cases, run_case
@@ -68,3 +69,43 @@ def test_its_views_and_bulk_writes_go_slot_by_slot() -> None:
     tensor[...] = sw.Tensor(Generic(range(6), dtype=DType.Int32), 0, tensor.layout)
     assert carrier.version == 1
     assert sw.permute(tensor, 1, 0).tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+@pytest.mark.rule("C-85", "S-1", "N-40")
+def test_it_trains_with_the_losses_of_cpu() -> None:
+    def losses(prototype: Carrier) -> list[float]:
+        rng = Random(0)
+        weight = Parameter(on(prototype, [rng.uniform(-1, 1) for _ in range(12)], Shape(3, 4)))
+        inputs = on(prototype, [rng.uniform(-1, 1) for _ in range(20)], Shape(5, 4))
+        targets = on(prototype, [0, 1, 2, 1, 0], Shape(5), DType.Int32)
+        optimiser, found = sw.nn.Adam([weight], lr=0.05), []
+        for _ in range(6):
+            optimiser.zero_grad()
+            loss = sw.nn.CrossEntropyLoss()(sw.relu(sw.matmul(inputs, weight)), targets)
+            loss.backward()
+            optimiser.step()
+            found.append(float(loss.item()))
+        return found
+
+    expected = losses(CPU(0))
+    assert losses(CRATE(0, dtype=DType.Float32)) == pytest.approx(expected, rel=1e-4)
+    assert expected[-1] < expected[0]
+
+
+@pytest.mark.rule("M-9", "M-2")
+def test_it_moves_to_and_from_cpu_with_its_graph() -> None:
+    tensor = on(CRATE(0, dtype=DType.Float32), [1.0, 2.0, 3.0], Shape(3))
+    there = sw.move(tensor, CPU(3))
+    back = sw.move(there, CRATE(0, dtype=DType.Float32))
+    assert (type(there.carrier), type(back.carrier)) == (CPU, CRATE)
+    assert tensor.carrier.is_released() and there.carrier.is_released()
+    assert back.tolist() == [1.0, 2.0, 3.0]
+    back.backward(on(CRATE(0, dtype=DType.Float32), [10.0, 20.0, 30.0], Shape(3)))
+    assert tensor.grad is not None and type(tensor.grad.carrier) is CRATE
+    assert tensor.grad.tolist() == [10.0, 20.0, 30.0]
+
+
+def on(prototype: Carrier, values: list[Any], shape: Shape, dtype: DType = DType.Float32) -> Tensor:
+    """Values on the prototype's class, first mode fastest."""
+    carrier = prototype.new_like(values, dtype=dtype)
+    return Tensor(carrier, 0, sw.friendly.column_major(*shape.top_level))
