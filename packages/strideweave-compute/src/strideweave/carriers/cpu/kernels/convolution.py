@@ -4,6 +4,8 @@ Spatial axes run from the last mode to the first, as in every view. The batch st
 and the channels come first, so that what a tap sees lies in long runs.
 """
 
+from math import prod
+
 import numpy
 
 from strideweave.carriers.cpu.conversion import Floats
@@ -66,17 +68,23 @@ def _weights(kernel: Floats, sizes: Convolution) -> Floats:
 
 
 def _correlate(seen: Floats, weights: Floats, placed: Floats) -> None:
-    """Fill the (positions..., out-feature, batch) of one group."""
-    seen_by_one = seen.size // len(placed)
-    block = max(1, _SCRATCH // seen_by_one)
-    first = seen.ndim - placed.ndim + 1  # the axis of the last spatial mode
-    ahead = (slice(None),) * first
-    for start in range(0, len(placed), block):
+    """Fill the (positions..., out-feature, batch) of one group, block after block of positions."""
+    features, terms = weights.shape
+    *positions, _, batch = placed.shape
+    width = prod(positions[1:]) * batch
+    block = min(positions[0], max(1, _SCRATCH // (terms * width)))
+    column_slots = numpy.empty(terms * block * width, numpy.float32)
+    product_slots = numpy.empty(features * block * width, numpy.float32)
+    ahead = (slice(None),) * (seen.ndim - len(positions) - 1)
+    for start in range(0, positions[0], block):
         target = placed[start : start + block]
-        columns = seen[(*ahead, slice(start, start + block))]
-        products = numpy.matmul(weights, columns.reshape(weights.shape[1], -1))
-        shape = (len(weights), *target.shape[:-2], target.shape[-1])
-        target[...] = numpy.moveaxis(products.reshape(shape), 0, -2)
+        part = seen[(*ahead, slice(start, start + block))]
+        columns = column_slots[: part.size].reshape(part.shape)
+        columns[...] = part
+        products = product_slots[: target.size].reshape(features, -1)
+        numpy.matmul(weights, columns.reshape(terms, -1), products)
+        by_feature = products.reshape(features, len(target), *positions[1:], batch)
+        target[...] = numpy.moveaxis(by_feature, 0, -2)
 
 
 KERNELS: dict[str, Kernel] = {"conv_general": quiet(_conv_general)}

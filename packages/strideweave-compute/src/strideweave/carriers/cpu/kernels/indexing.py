@@ -66,8 +66,10 @@ def _check_distinct(indices: Indices, extent: int) -> None:
 def _scatter_add(invocation: ResolvedInvocation) -> Tensor:
     values, indices = _base(invocation)
     outer, extent, inner = values.shape
-    rows = numpy.arange(outer)[:, None] * extent + indices
-    slots = rows[:, :, None] * inner + numpy.arange(inner)
+    slots = indices
+    if outer > 1 or inner > 1:
+        rows = numpy.arange(outer)[:, None] * extent + indices
+        slots = rows[:, :, None] * inner + numpy.arange(inner)
     updates = _updates(invocation, values, indices)
     # Unbuffered and one-dimensional: what meets in one slot is added in exactly this order.
     numpy.add.at(values.reshape(-1), slots.reshape(-1), updates.reshape(-1))
