@@ -201,7 +201,8 @@ def slow(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Measure each claim against NumPy in the same process."""
+    """Measure each claim against NumPy, or PyTorch where there is one, in the same process."""
     install_editable(session)
+    install_torch(session)
     for program in sorted((ROOT / "benchmarks").glob("*.py")):
         session.run("python", str(program.relative_to(ROOT)), *session.posargs)

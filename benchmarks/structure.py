@@ -1,12 +1,10 @@
-"""Ordering, indexing and contractions on CPU beside NumPy, convolution beside PyTorch.
+"""Ordering, indexing and contractions on CPU beside NumPy.
 
 Run it with ``python benchmarks/structure.py``; the exit status tells whether every target is kept.
-Without PyTorch the convolution is not measured.
 """
 
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy
@@ -17,9 +15,8 @@ import strideweave as sw
 ELEMENTS = 1_000_000
 SLICE_TARGET = 2.0
 LARGEST = 100
-BATCH, SIDE = 16, 256
+BATCH, SIDE = 8, 512
 EINSUM_TARGET = 1.3
-CONVOLUTION_TARGET = 3.0
 
 RANDOM = numpy.random.default_rng(7)
 
@@ -85,27 +82,6 @@ def _einsum() -> Comparison:
     return Comparison(f"einsum, {BATCH} of {SIDE} x {SIDE}", ours, theirs, EINSUM_TARGET)
 
 
-def _convolution() -> Iterator[Comparison]:
-    try:
-        torch: Any = import_module("torch")
-    except ModuleNotFoundError:
-        print("PyTorch is not installed: conv_general is not measured")
-        return
-    images, weights = _floats(8, 32, 64, 64), _floats(32, 32, 3, 3)
-    lhs, kernel = sw.from_numpy(images), sw.from_numpy(weights)
-    peers = torch.from_numpy(images), torch.from_numpy(weights)
-
-    def ours() -> sw.Tensor:
-        return sw.conv_general(lhs, kernel, (1, 1), ((1, 1), (1, 1)))
-
-    def theirs() -> Any:
-        with torch.no_grad():
-            return torch.nn.functional.conv2d(*peers, padding=1)
-
-    assert numpy.allclose(ours().numpy(), theirs().numpy(), rtol=1e-3, atol=1e-3)
-    yield Comparison("conv_general, 3 x 3, 32 channels", ours, theirs, CONVOLUTION_TARGET)
-
-
 def main() -> int:
     """Measure everything.
 
@@ -113,7 +89,7 @@ def main() -> int:
         The exit status.
     """
     with sw.no_grad():
-        return report([*_ordering(), *_indexing(), _einsum(), *_convolution()])
+        return report([*_ordering(), *_indexing(), _einsum()])
 
 
 if __name__ == "__main__":

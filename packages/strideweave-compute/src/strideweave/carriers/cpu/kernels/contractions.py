@@ -28,7 +28,11 @@ _CHUNK = 2**20
 _BLOCK = 2**20
 """Rounded products held at once."""
 _SCRATCH = 2**20
-"""Elements of batched products that wait for their place."""
+"""Elements of products that wait for their place, if they are of enough matrices."""
+_RUN = 8
+"""Matrices whose elements at one place are written together."""
+_GAP = 16
+"""Elements between products: at distances of powers of two they would share cache sets."""
 _FEW_MATRICES = 4
 """Batches up to which copying matrix by matrix beats one transposing copy."""
 
@@ -49,10 +53,13 @@ def _batched_matmul(invocation: ResolvedInvocation) -> Tensor:
     batch, _, rows = lhs.shape
     columns = rhs.shape[-1]
     placed = numpy.empty((columns, rows, batch), NUMPY_DTYPES[spec.dtype])
-    block = max(1, _SCRATCH // (rows * batch))
-    for start in range(0, columns, block):
-        products = _product(invocation, rhs[..., start : start + block], lhs)
-        _copy_batch_last(products, placed[start : start + block])
+    step = min(batch, max(_RUN, _SCRATCH // (rows * columns)))
+    padded = numpy.empty((step, columns * rows + _GAP), placed.dtype)
+    scratch = padded[:, :-_GAP].reshape(step, columns, rows)
+    for start in range(0, batch, step):
+        part = slice(start, min(start + step, batch))
+        products = _product(invocation, rhs[part], lhs[part], scratch[: part.stop - start])
+        _copy_batch_last(products, placed[..., part])
     return result(placed.reshape(-1), spec)
 
 
@@ -67,11 +74,13 @@ def _matrices(invocation: ResolvedInvocation, position: int) -> Array:
     return _for_blas(array.reshape(*batch, inner, outer))
 
 
-def _product(invocation: ResolvedInvocation, left: Array, right: Array) -> Array:
-    """Multiply the transposed left matrices with the right ones."""
+def _product(
+    invocation: ResolvedInvocation, left: Array, right: Array, out: Array | None = None
+) -> Array:
+    """Multiply the transposed left matrices with the right ones; ``out`` may take the result."""
     if invocation.results[0].dtype is DType.Int32:
         return _exact_product(left, right, partial(int32_overflow, invocation.name))
-    product: Array = numpy.matmul(left.swapaxes(-2, -1), right)
+    product: Array = numpy.matmul(left.swapaxes(-2, -1), right, out)
     return product
 
 

@@ -1,10 +1,13 @@
 """Convolution as matrix products of the weights with what the positions see.
 
 Spatial axes run from the last mode to the first, as in every view. The batch stays the last axis
-and the channels come first, so that what a tap sees lies in long runs.
+and the channels come first, so that what a tap sees lies in long runs. Only the taps of the inner
+modes, those but the last, are copied side by side: one step along the last mode is a slab of such
+rows, and a position sees the slabs of its taps where they lie.
 """
 
 from math import prod
+from typing import TypeAlias
 
 import numpy
 
@@ -12,28 +15,33 @@ from strideweave.carriers.cpu.conversion import Floats
 from strideweave.carriers.cpu.kernels.frame import Kernel, quiet
 from strideweave.carriers.cpu.views import operand, result
 from strideweave.operation.invocation import ResolvedInvocation
-from strideweave.ops.convolution_sizes import Convolution, convolution_of
+from strideweave.ops.convolution_sizes import Convolution, SpatialMode, convolution_of
 from strideweave.tensor.tensor import Tensor
 
-_SCRATCH = 2**20
-"""Elements of what the positions see, copied at once."""
+Modes: TypeAlias = list[SpatialMode]
+
+_SCRATCH = 2**21
+"""Elements of slabs held at once."""
+_ONE_STEP = SpatialMode(1, 1, 1, 1, 0, 0, 1, 1)
 
 
 def _conv_general(invocation: ResolvedInvocation) -> Tensor:
     sizes = convolution_of(invocation.call)
-    seen = _seen(_spaced(operand(invocation, 0), sizes), sizes)
-    weights = _weights(operand(invocation, 1), sizes)
-    positions = [mode.positions for mode in reversed(sizes.spatial)]
+    modes = list(sizes.spatial[::-1])
+    if len(modes) == 1:
+        modes.insert(0, _ONE_STEP)
+    spaced = _spaced(operand(invocation, 0), sizes, modes)
     features = sizes.features // sizes.groups
+    weights = operand(invocation, 1).reshape(-1, sizes.groups, features).transpose(1, 2, 0)
+    positions = [mode.positions for mode in modes]
     placed = numpy.empty((*positions, sizes.groups, features, sizes.batch), numpy.float32)
     for group in range(sizes.groups):
-        _correlate(seen[group], weights[group], placed[..., group, :, :])
+        _correlate(spaced[group], weights[group], placed[..., group, :, :], modes)
     return result(placed.reshape(-1), invocation.results[0])
 
 
-def _spaced(lhs: Floats, sizes: Convolution) -> Floats:
+def _spaced(lhs: Floats, sizes: Convolution, modes: Modes) -> Floats:
     """Copy lhs as (group, channel, spatial..., batch) between zeros for padding and holes."""
-    modes = sizes.spatial[::-1]
     extents = (mode.extent for mode in modes)
     given = lhs.reshape(*extents, sizes.groups, sizes.channels, sizes.batch)
     spans = (mode.before + mode.lhs_span + mode.after for mode in modes)
@@ -45,46 +53,76 @@ def _spaced(lhs: Floats, sizes: Convolution) -> Floats:
     return spaced
 
 
-def _seen(spaced: Floats, sizes: Convolution) -> Floats:
-    """View what each tap meets at each position: (group, taps..., channel, positions..., batch)."""
-    modes = sizes.spatial[::-1]
-    by_group, by_channel, *by_step, by_batch = spaced.strides
-    taps = [mode.taps for mode in modes]
-    positions = [mode.positions for mode in modes]
-    between_taps = [step * mode.kernel_dilation for step, mode in zip(by_step, modes, strict=True)]
-    between_positions = [step * mode.stride for step, mode in zip(by_step, modes, strict=True)]
+def _correlate(spaced: Floats, weights: Floats, placed: Floats, modes: Modes) -> None:
+    """Fill the (positions..., out-feature, batch) of one group, block after block.
+
+    Args:
+        spaced: (channel, spatial..., batch).
+        weights: (out-feature, taps and channel).
+        placed: Receives the result.
+        modes: The spatial modes, last first.
+    """
+    outer = modes[0]
+    features, terms = weights.shape
+    *inner_positions, _, batch = placed.shape[1:]
+    width = prod(inner_positions) * batch
+    slab = terms // outer.taps * width
+    hop = outer.stride if _shares_slabs(outer) else outer.taps
+    block = min(outer.positions, max(1, _SCRATCH // (hop * slab)))
+    slots = numpy.empty(((block - 1) * hop + outer.taps) * slab, numpy.float32)
+    products = numpy.empty((block, width, features), numpy.float32)
+    item = slots.itemsize
+    for start in range(0, outer.positions, block):
+        count = min(block, outer.positions - start)
+        slabs = _slabs(spaced, modes, start, count)
+        slots[: slabs.size].reshape(slabs.shape)[...] = slabs
+        seen = numpy.ndarray(
+            (count, terms, width), slots.dtype, slots, 0, (hop * slab * item, width * item, item)
+        )
+        # BLAS is faster with the small matrix of weights on the right.
+        numpy.matmul(seen.swapaxes(1, 2), weights.T, products[:count])
+        by_position = products[:count].reshape(count, *inner_positions, batch, features)
+        placed[start : start + count] = by_position.swapaxes(-2, -1)
+
+
+def _shares_slabs(outer: SpatialMode) -> bool:
+    """Whether successive taps see successive slabs, and none is left out between positions."""
+    return outer.kernel_dilation == 1 and outer.stride <= outer.taps
+
+
+def _slabs(spaced: Floats, modes: Modes, start: int, count: int) -> Floats:
+    """View the slabs that some positions of the last mode see, in order.
+
+    Each is (inner taps..., channel, inner positions..., batch).
+    """
+    outer, *inner = modes
+    by_channel, by_step, *by_inner, by_batch = spaced.strides
+    if _shares_slabs(outer):
+        steps: tuple[int, ...] = ((count - 1) * outer.stride + outer.taps,)
+        by_slab: tuple[int, ...] = (by_step,)
+    else:
+        steps = (count, outer.taps)
+        by_slab = (outer.stride * by_step, outer.kernel_dilation * by_step)
+    pairs = list(zip(inner, by_inner, strict=True))
     return numpy.ndarray(
-        (sizes.groups, *taps, sizes.channels, *positions, sizes.batch),
+        (
+            *steps,
+            *(mode.taps for mode in inner),
+            len(spaced),
+            *(mode.positions for mode in inner),
+            spaced.shape[-1],
+        ),
         spaced.dtype,
         spaced,
-        strides=(by_group, *between_taps, by_channel, *between_positions, by_batch),
+        start * outer.stride * by_step,
+        (
+            *by_slab,
+            *(mode.kernel_dilation * step for mode, step in pairs),
+            by_channel,
+            *(mode.stride * step for mode, step in pairs),
+            by_batch,
+        ),
     )
-
-
-def _weights(kernel: Floats, sizes: Convolution) -> Floats:
-    """The kernel as (group, out-feature, taps and channel)."""
-    features = sizes.features // sizes.groups
-    return kernel.reshape(-1, sizes.groups, features).transpose(1, 2, 0)
-
-
-def _correlate(seen: Floats, weights: Floats, placed: Floats) -> None:
-    """Fill the (positions..., out-feature, batch) of one group, block after block of positions."""
-    features, terms = weights.shape
-    *positions, _, batch = placed.shape
-    width = prod(positions[1:]) * batch
-    block = min(positions[0], max(1, _SCRATCH // (terms * width)))
-    column_slots = numpy.empty(terms * block * width, numpy.float32)
-    product_slots = numpy.empty(features * block * width, numpy.float32)
-    ahead = (slice(None),) * (seen.ndim - len(positions) - 1)
-    for start in range(0, positions[0], block):
-        target = placed[start : start + block]
-        part = seen[(*ahead, slice(start, start + block))]
-        columns = column_slots[: part.size].reshape(part.shape)
-        columns[...] = part
-        products = product_slots[: target.size].reshape(features, -1)
-        numpy.matmul(weights, columns.reshape(terms, -1), products)
-        by_feature = products.reshape(features, len(target), *positions[1:], batch)
-        target[...] = numpy.moveaxis(by_feature, 0, -2)
 
 
 KERNELS: dict[str, Kernel] = {"conv_general": quiet(_conv_general)}
