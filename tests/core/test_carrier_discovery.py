@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from strideweave import Carrier
-from strideweave.carriers import carrier_names, load_carrier
+from strideweave.carriers import InstalledCarrier, carrier_names, installed, load_carrier
 
 PLUGIN = "import strideweave\nclass Slab(strideweave.Carrier): ...\nclass Unrelated: ...\n"
 Advertise = Callable[[str, str], None]
@@ -69,3 +69,26 @@ def test_another_target_is_a_type_error(name: str, advertise: Advertise) -> None
     advertise(name, f"slab_plugin:{name}")
     with pytest.raises(TypeError, match=f"slab_plugin:{name}, which is no subclass of Carrier"):
         load_carrier(name)
+
+
+@pytest.mark.rule("C-1")
+def test_installed_carriers_say_where_they_come_from(advertise: Advertise) -> None:
+    before = installed()
+    advertise("Slab", "slab_plugin:Slab")
+    advertise("Slab", "slab_plugin:Slab")
+    advertise("Another", "absent_module:Another")
+    assert {*installed()} - {*before} == {
+        InstalledCarrier("Another", "absent_module:Another", "plugin3", "1.0"),
+        InstalledCarrier("Slab", "slab_plugin:Slab", "plugin1", "1.0"),
+        InstalledCarrier("Slab", "slab_plugin:Slab", "plugin2", "1.0"),
+    }
+    assert list(installed()) == sorted(
+        installed(), key=lambda entry: (entry.name, entry.target, entry.distribution)
+    )
+    assert not {"slab_plugin", "absent_module"} & {*sys.modules}
+
+
+def test_a_failing_import_passes_through(advertise: Advertise) -> None:
+    advertise("Another", "absent_module:Another")
+    with pytest.raises(ModuleNotFoundError, match="absent_module"):
+        load_carrier("Another")

@@ -49,7 +49,10 @@ EXPORTS = {
     "strideweave.autograd": "grad",
     "strideweave.carriers": DTYPES
     + CAPABILITY_TYPES
-    + "CLOSED_CARRIER_MESSAGE Carrier carrier_names load_carrier reject_carrier_subclass",
+    + """
+        CLOSED_CARRIER_MESSAGE Carrier InstalledCarrier carrier_names installed load_carrier
+        reject_carrier_subclass
+    """,
     "strideweave.carriers.block_device": "BlockDevice BlockDeviceCarrier",
     "strideweave.carriers.cpu": "CPU",
     "strideweave.carriers.dtype": DTYPES

@@ -9,7 +9,12 @@ from strideweave._optional import load_optional, present_names
 from strideweave.carriers import operation_policy as operation_policy  # reachable as an attribute
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.closed import CLOSED_CARRIER_MESSAGE, reject_carrier_subclass
-from strideweave.carriers.discovery import carrier_names, load_carrier
+from strideweave.carriers.discovery import (
+    InstalledCarrier,
+    carrier_names,
+    installed,
+    load_carrier,
+)
 from strideweave.carriers.dtype import (
     BlockScaledDType,
     CompoundDType,
@@ -39,6 +44,7 @@ __all__ = [
     "DType",
     "DTypeCategory",
     "DependentCarrier",
+    "InstalledCarrier",
     "Level",
     "LevelExtent",
     "OperandCapability",
@@ -51,6 +57,7 @@ __all__ = [
     "Whole",
     "WholeExtent",
     "carrier_names",
+    "installed",
     "load_carrier",
     "reject_carrier_subclass",
 ]

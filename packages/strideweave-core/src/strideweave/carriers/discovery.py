@@ -1,8 +1,56 @@
 """Carriers that installed distributions advertise under one entry-point group."""
 
+from typing import TYPE_CHECKING, Final, final
+
+from strideweave._record import record
 from strideweave.carriers.base import Carrier
 
-GROUP = "strideweave.carriers"
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP: Final = "strideweave.carriers"
+
+
+@final
+@record
+class InstalledCarrier:
+    """A carrier class that an installed distribution advertises.
+
+    Attributes:
+        name: Advertised name.
+        target: Where the class is, as ``module:attribute``.
+        distribution: Name of the distribution that advertises it.
+        version: Version of that distribution.
+    """
+
+    name: str
+    target: str
+    distribution: str
+    version: str
+
+
+def installed() -> tuple[InstalledCarrier, ...]:
+    """List the carriers that installed distributions advertise. Imports none of them.
+
+    Returns:
+        One entry per name, target and distribution, sorted by these.
+
+    Examples:
+        >>> import strideweave as sw
+        >>> [carrier.target for carrier in sw.carriers.installed() if carrier.name == "CPU"]
+        ['strideweave.carriers.cpu:CPU']
+    """
+    # importlib.metadata takes longer to import than the rest of this package together.
+    from importlib.metadata import entry_points
+
+    found = {_described(point) for point in entry_points(group=GROUP)}
+    return tuple(sorted(found, key=lambda entry: (entry.name, entry.target, entry.distribution)))
+
+
+def _described(point: "EntryPoint") -> InstalledCarrier:
+    if point.dist is None:
+        return InstalledCarrier(point.name, point.value, "unknown", "unknown")
+    return InstalledCarrier(point.name, point.value, point.dist.name, point.dist.version)
 
 
 def carrier_names() -> tuple[str, ...]:
@@ -11,10 +59,7 @@ def carrier_names() -> tuple[str, ...]:
     Returns:
         The advertised names, sorted and without repetition.
     """
-    # importlib.metadata takes longer to import than the rest of this package together.
-    from importlib.metadata import entry_points
-
-    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+    return tuple(dict.fromkeys(entry.name for entry in installed()))
 
 
 def load_carrier(name: str) -> type[Carrier]:
@@ -29,25 +74,37 @@ def load_carrier(name: str) -> type[Carrier]:
     Raises:
         LookupError: If no target, or more than one, is advertised under the name.
         TypeError: If the target is not a subclass of ``Carrier``.
+        Exception: What importing the target raises.
     """
-    from importlib.metadata import entry_points
-
-    targets = {point.value: point for point in entry_points(group=GROUP, name=name)}
+    advertised = installed()
+    targets = sorted({entry.target for entry in advertised if entry.name == name})
     if not targets:
-        known = ", ".join(carrier_names()) or "none"
+        known = ", ".join(dict.fromkeys(entry.name for entry in advertised)) or "none"
         raise LookupError(
             f"no installed distribution advertises a carrier {name!r}; known: {known}"
         )
     if len(targets) > 1:
         raise LookupError(
-            f"carrier {name!r} is advertised for several targets: {', '.join(sorted(targets))}; "
+            f"carrier {name!r} is advertised for several targets: {', '.join(targets)}; "
             "uninstall all distributions that advertise it but one"
         )
-    ((target, point),) = targets.items()
-    loaded: object = point.load()
+    return load_target(targets[0], f"carrier {name!r} is advertised as {targets[0]}, which")
+
+
+def load_target(target: str, subject: str) -> type[Carrier]:
+    """Import a carrier class by ``module:attribute``.
+
+    Args:
+        target: Where the class is.
+        subject: What a refusal says before "is no subclass of Carrier".
+
+    Raises:
+        TypeError: If the target is not a subclass of ``Carrier``.
+        Exception: What importing the target raises.
+    """
+    from importlib.metadata import EntryPoint
+
+    loaded: object = EntryPoint(target, target, GROUP).load()
     if not (isinstance(loaded, type) and issubclass(loaded, Carrier)):
-        raise TypeError(
-            f"carrier {name!r} is advertised as {target}, which is no subclass of Carrier: "
-            f"{loaded!r}"
-        )
+        raise TypeError(f"{subject} is no subclass of Carrier: {loaded!r}")
     return loaded

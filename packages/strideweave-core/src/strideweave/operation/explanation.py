@@ -72,7 +72,7 @@ class DispatchExplanation:
         return "\n".join(
             [
                 self.definition.name,
-                f"  plan: {_plan_text(self.plan)}",
+                f"  plan: {plan_text(self.plan)}",
                 *(f"  result: {spec.dtype.name} {spec.layout}" for spec in self.results),
                 *([] if self.reason is None else [f"  refused: {self.reason}"]),
                 *(f"  {self._verdict(candidate)}: {candidate}" for candidate in self.candidates),
@@ -87,7 +87,8 @@ class DispatchExplanation:
         return "not asked"
 
 
-def _plan_text(plan: OperationPlan) -> str:
+def plan_text(plan: OperationPlan) -> str:
+    """Write a plan on one line: operands and what they are read as, result, arithmetic."""
     operands = ", ".join(
         f"{'number' if operand.dtype is None else operand.dtype.name} as {operand.convert_to.name}"
         for operand in plan.operands
