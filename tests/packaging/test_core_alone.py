@@ -91,3 +91,17 @@ loaded = sorted({"numpy", "importlib.metadata", "asyncio"} & {*sys.modules})
 print(json.dumps([events, loaded, threading.active_count()]))
 """
     assert core_only.evaluate(program) == [[], [], 1]
+
+
+@pytest.mark.rule("G-15")
+def test_importing_loads_neither_modules_nor_the_profiler(core_only: Environment) -> None:
+    program = """
+import json, sys
+import strideweave
+rooms = ("friendly", "module", "nn", "profiling")
+before = [room for room in rooms if f"strideweave.{room}" in sys.modules]
+listed = [room for room in rooms if room in dir(strideweave)]
+print(json.dumps([before, listed, [getattr(strideweave, room).__name__ for room in rooms]]))
+"""
+    rooms = ["friendly", "module", "nn", "profiling"]
+    assert core_only.evaluate(program) == [[], rooms, [f"strideweave.{room}" for room in rooms]]

@@ -15,17 +15,20 @@ def test_lazy_names_equal_the_ones_that_type_checkers_see(path: Path, root: Path
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     assert ast.unparse(block.test) == "TYPE_CHECKING"
     visible = {
-        alias.asname: node.module
+        alias.asname or alias.name: node.module
         for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    (table,) = (
-        ast.literal_eval(node.value)
+    tables = {
+        ast.unparse(node.targets[0]): ast.literal_eval(node.value)
         for node in block.orelse
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_OPTIONAL"
-    )
-    assert {name: module for name, (module, _) in table.items()} == visible
+        if isinstance(node, ast.Assign)
+    }
+    lazy = {name: module for name, (module, _) in tables["_OPTIONAL"].items()}
+    lazy |= tables.get("_DEFERRED", {})
+    lazy |= dict.fromkeys(tables.get("_DEFERRED_MODULES", ()), "strideweave")
+    assert lazy == visible
 
 
 @pytest.mark.rule("C-1")

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 __path__ = extend_path(__path__, __name__)  # editable layers live in other folders
 
 from strideweave import einops as einops
-from strideweave import friendly as friendly
-from strideweave import nn as nn
 from strideweave._optional import load_optional, present_names
 from strideweave.autograd import (
     grad,
@@ -57,10 +55,6 @@ from strideweave.carriers.move import (
 from strideweave.carriers.move.entry import (
     copy,
     move,
-)
-from strideweave.carriers.move.explanation import (
-    MoveExplanation,
-    explain_move,
 )
 from strideweave.functional import (
     SortResult,
@@ -159,10 +153,6 @@ from strideweave.layout import (
     Tiler,
     Tree,
 )
-from strideweave.module import (
-    Module,
-    Parameter,
-)
 from strideweave.operation import (
     NON_DIFFERENTIABLE,
     REQUIRED,
@@ -177,12 +167,6 @@ from strideweave.operation import (
     ResultSpec,
     define_operation,
     explain,
-)
-from strideweave.profiling import (
-    Profiler,
-    ProfilerAggregate,
-    ProfilerEvent,
-    profile,
 )
 from strideweave.tensor import (
     Tensor,
@@ -350,6 +334,10 @@ __all__ = [
     "unsqueeze",
 ]
 if TYPE_CHECKING:
+    from strideweave import friendly as friendly
+    from strideweave import module as module
+    from strideweave import nn as nn
+    from strideweave import profiling as profiling
     from strideweave.carriers.block_device import BlockDevice as BlockDevice  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.block_device import BlockDeviceCarrier as BlockDeviceCarrier  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.cpu import CPU as CPU  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -368,6 +356,7 @@ if TYPE_CHECKING:
     from strideweave.carriers.evictable import Evictable as Evictable  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.file_backed import FileBacked as FileBacked  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.generic import Generic as Generic  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.move.explanation import MoveExplanation, explain_move
     from strideweave.carriers.tiled_evictable import AwaitProjection as AwaitProjection  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.tiled_evictable import AwaitResidency as AwaitResidency  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.tiled_evictable import ResidencyPlan as ResidencyPlan  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -376,6 +365,8 @@ if TYPE_CHECKING:
     from strideweave.carriers.tiled_evictable import TiledResidencyFacet as TiledResidencyFacet  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.tiled_evictable import TileSelection as TileSelection  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.tiled_evictable import TileSet as TileSet  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.module import Module, Parameter
+    from strideweave.profiling import Profiler, ProfilerAggregate, ProfilerEvent, profile
 
     __version__: str
 else:
@@ -400,13 +391,30 @@ else:
         "TiledResidencyFacet": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
     }
 
+    _DEFERRED = {  # name: module; computing needs none of them, and importing them takes time
+        "Module": "strideweave.module",
+        "MoveExplanation": "strideweave.carriers.move.explanation",
+        "Parameter": "strideweave.module",
+        "Profiler": "strideweave.profiling",
+        "ProfilerAggregate": "strideweave.profiling",
+        "ProfilerEvent": "strideweave.profiling",
+        "explain_move": "strideweave.carriers.move.explanation",
+        "profile": "strideweave.profiling",
+    }
+    _DEFERRED_MODULES = ("friendly", "module", "nn", "profiling")
+
     def __getattr__(name):
         if name == "__version__":
             value = import_module("importlib.metadata").version("strideweave-core")
+        elif name in _DEFERRED_MODULES:
+            value = import_module(f"{__name__}.{name}")
+        elif name in _DEFERRED:
+            value = getattr(import_module(_DEFERRED[name]), name)
         else:
             value = load_optional(__name__, name, _OPTIONAL)
         globals()[name] = value
         return value
 
     def __dir__():
-        return sorted({*globals(), *present_names(_OPTIONAL), "__version__"})
+        deferred = {*_DEFERRED, *_DEFERRED_MODULES, "__version__"}
+        return sorted({*globals(), *present_names(_OPTIONAL), *deferred})
