@@ -70,3 +70,22 @@ def test_gradients_stay_on_the_class_of_their_operand(workshop: Any) -> None:
     assert (lhs.grad.tolist(), rhs.grad.tolist()) == ([0.0, 10.0], [1.0, 0.0])
     with pytest.raises(sw.UnsupportedOperationPlan):
         sw.minimum(lhs, rhs)
+
+
+@pytest.mark.rule("S-1", "O-83")
+def test_explain_tells_which_parts_of_a_gradient_fall_back(workshop: Any) -> None:
+    carrier_class = executing_only(workshop, "exp")
+    explained = sw.explain("exp", workshop.tensor(carrier_class, 1.0, 5.0))
+    assert [(step.operation, step.by_reference) for step in explained.gradient] == [
+        ("exp", False),
+        ("mul", True),
+    ]
+    assert str(explained).endswith(
+        "\n  gradient falls back: mul (Float32 as Float32, Float32 as Float32) -> Float32, binary32"
+    )
+
+
+@pytest.mark.rule("O-83")
+def test_explain_finds_no_gradient_where_no_graph_is_recorded(workshop: Any) -> None:
+    tensor = workshop.tensor(executing_only(workshop, "sign"), 1.0, 5.0)
+    assert sw.explain("eq", tensor, tensor).gradient == ()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 import strideweave.operation.definition as definitions
 from strideweave.operation.execution import as_outputs
 from strideweave.operation.grad_mode import mode as grad_mode
+from strideweave.operation.gradient_trace import tracing
 from strideweave.operation.pipeline import bind_call, execute_bound
 from strideweave.operation.resolution import resolve
 from strideweave.tensor.tensor import Tensor
@@ -43,6 +44,8 @@ def evaluate(
     grad_mode.enabled = False
     try:
         resolution, invocation = resolve(definition, schema, bound, bound_options, chosen)
+        if tracing.active is not None:
+            return tracing.active.follow(resolution)
         if carrier._capability(resolution.plan) is not None:
             return cast(Tensor, execute_bound(definition, binding, carrier, alignment))
         if definition.reference is None:

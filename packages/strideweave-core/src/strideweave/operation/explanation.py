@@ -12,6 +12,7 @@ from strideweave.operation.capability import OperationCapability
 from strideweave.operation.definition import OperationDefinition, operation_definition
 from strideweave.operation.execution import prepare_candidate, prepare_composite
 from strideweave.operation.grad_mode import no_grad
+from strideweave.operation.gradient_trace import GradientStep, traced_gradient
 from strideweave.operation.invocation import ResolvedInvocation, ResultSpec
 from strideweave.operation.pipeline import InterceptedCall, bind_call, intercepted, until_live
 from strideweave.operation.policy import OperationPlan
@@ -58,6 +59,9 @@ class DispatchExplanation:
         reason: Why there is no capability, or None.
         candidates: In preparation order.
         winner: The candidate that accepted, or None.
+        gradient: The distinct operations that the gradient of a built-in operation evaluates,
+            each with whether it falls back to its reference. Empty where the call records no
+            graph, and for other operations, whose vjp is not run.
     """
 
     definition: OperationDefinition
@@ -67,6 +71,7 @@ class DispatchExplanation:
     reason: str | None
     candidates: tuple[CandidateExplanation, ...]
     winner: CandidateExplanation | None
+    gradient: tuple[GradientStep, ...]
 
     def __str__(self) -> str:
         return "\n".join(
@@ -76,6 +81,11 @@ class DispatchExplanation:
                 *(f"  result: {spec.dtype.name} {spec.layout}" for spec in self.results),
                 *([] if self.reason is None else [f"  refused: {self.reason}"]),
                 *(f"  {self._verdict(candidate)}: {candidate}" for candidate in self.candidates),
+                *(
+                    f"  gradient falls back: {step.operation} {plan_text(step.plan)}"
+                    for step in self.gradient
+                    if step.by_reference
+                ),
             ]
         )
 
@@ -180,8 +190,13 @@ def _explained(
     winner = None
     if capability is not None:
         candidates, winner = _candidates(carrier, carrier._class_record, invocation)
+    gradient = (
+        traced_gradient(definition, carrier, resolution, invocation)
+        if definition._is_builtin
+        else ()
+    )
     return DispatchExplanation(
-        definition, plan, resolution.results, capability, reason, candidates, winner
+        definition, plan, resolution.results, capability, reason, candidates, winner, gradient
     )
 
 
