@@ -37,6 +37,7 @@ RESULTS = ROOT / ".nox" / "results"
 LAYERS = {"core": [], "storage": ["core"], "compute": ["core", "storage"], "tiered": ["core"]}
 TEST_TOOLS = ["pytest>=9", "pytest-xdist>=3.6", "hypothesis>=6.100"]
 TYPE_TOOLS = ["mypy>=1.15"]
+SECOND_OPINION = "pyright[nodejs]>=1.1.400"
 TYPED_BY_NUMPY = {"storage", "compute"}
 NUMPY_STUBS = "numpy<2.5"  # the last ones for the oldest Python; later stubs differ in overloads
 EXAMPLE_DATA = "scikit-learn>=1.3"  # ships the data that examples/digits.py trains on
@@ -134,7 +135,7 @@ def integration(session: nox.Session) -> None:
 @nox.session(requires=["wheels"])
 def typing(session: nox.Session) -> None:
     """Check the programs that a type checker must accept and reject."""
-    install_wheels(session, list(LAYERS), *TEST_TOOLS, *TYPE_TOOLS)
+    install_wheels(session, list(LAYERS), *TEST_TOOLS, *TYPE_TOOLS, SECOND_OPINION)
     run_pytest(session, "tests/typing")
 
 
