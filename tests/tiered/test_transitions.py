@@ -10,6 +10,7 @@ import strideweave as sw
 from strideweave import (
     AwaitResidency,
     Carrier,
+    ResidencyPlan,
     Tensor,
     TiledEvictable,
     TiledResidencyFacet,
@@ -131,6 +132,63 @@ def test_a_clean_tile_leaves_without_a_transfer(
     stats = carrier.residency_stats()
     assert (stats.evictions, stats.bytes_in, stats.bytes_out) == (2, 16, 8)
     assert carrier.dirty_tiles == TileSet()
+
+
+@pytest.mark.rule("TE-35", "TE-98")
+def test_a_dirty_tile_overwrites_its_former_copy(
+    tiled: Any, controlled: Any, controlled_tiers: Tiers
+) -> None:
+    carrier = tiled((2,), (2,), stored=True, tiers=controlled_tiers)
+    room = carrier._state.tiles[0].secondary
+    carrier[0] = 7.0
+    carrier.evict(one(0))
+    assert carrier._state.tiles[0].secondary is room and values(carrier) == [7, 1, 2, 3]
+    carrier[1] = 8.0
+    controlled.fail(0, "complete")
+    handle = carrier.evict_async(one(0))
+    with pytest.raises(OSError):
+        handle.wait(30)
+    assert room.is_released() and carrier.tile_state((0,)).dirty
+    assert values(carrier) == [7, 8, 2, 3]
+    carrier.evict(one(0))
+    assert values(carrier) == [7, 8, 2, 3] and carrier.secondary_tiles == one(0, 1)
+
+
+@pytest.mark.rule("TE-35", "TE-98")
+def test_a_replaced_tile_keeps_its_values_until_its_eviction_succeeds(
+    tiled: Any, full: Any, dense: Any, controlled: Any, controlled_tiers: Tiers
+) -> None:
+    class Leave:
+        def plan(self, required: TileSet, purpose: str) -> ResidencyPlan:
+            return ResidencyPlan(evict=required)
+
+    carrier = tiled((2,), (2,), stored=True, tiers=controlled_tiers, policy=Leave())
+    compact = dense([5, 6], tier=controlled_tiers[0])
+    for stage in ("submit", "complete"):
+        controlled.fail(0, stage)
+        with pytest.raises(OSError):
+            carrier.update(compact, TileSelection([[0]]))
+        assert values(carrier) == [0, 1, 2, 3] and carrier.secondary_tiles == one(0, 1)
+    carrier.update(compact, TileSelection([[0]]))
+    assert values(carrier) == [5, 6, 2, 3] and carrier.secondary_tiles == one(0, 1)
+
+
+@pytest.mark.rule("TE-40", "TE-84")
+def test_storage_of_a_tile_that_made_room_serves_the_next(tiled: Any, full: Any) -> None:
+    carrier = tiled((4,), (2,), stored=True, capacity=1)
+    carrier.promote(one(0))
+    first = carrier._state.tiles[0].primary
+    carrier.promote(one(1))
+    assert not first.is_released()
+    carrier.promote(one(2))
+    assert carrier._state.tiles[2].primary is first
+    assert values(carrier) == [0, 1, 2, 3, 4, 5, 6, 7]
+    (kept,) = carrier._state.spare
+    sw.relu(full(carrier))
+    assert kept.is_released() and carrier._state.spare == []
+    carrier.promote(one(0))
+    carrier.release()
+    assert carrier._state.spare == []
 
 
 @pytest.mark.rule("TE-30", "TE-31", "TE-97")

@@ -178,9 +178,21 @@ def filled_like(prototype: Carrier, count: int, dtype: DType) -> Carrier:
     return carrier
 
 
-def fresh_like(prototype: Carrier, count: int, dtype: DType, *, mutable: bool = True) -> Carrier:
-    """Build a carrier of a prototype's class, whose slots hold whatever it establishes."""
+def fresh_like(
+    prototype: Carrier, count: int, dtype: DType, *, mutable: bool = True, empty: bool = False
+) -> Carrier:
+    """Build a carrier of a prototype's class, whose slots hold whatever it establishes.
+
+    Args:
+        prototype: A carrier of the wanted class.
+        count: How many slots.
+        dtype: The dtype of the new carrier.
+        mutable: Whether it can be written.
+        empty: Whether every slot is written before it is read.
+    """
     keywords: dict[str, Any] = {} if dtype is prototype.dtype() else {"dtype": dtype}
     if not mutable:
         keywords["mutable"] = False
+    if empty:
+        keywords["empty"] = True
     return prototype.allocate_like(count, **keywords)

@@ -37,6 +37,7 @@ class TileGrid:
         tile_strides: Distance in local ordinals between neighbours within a tile, per axis.
         footprint: Sends a place within a tile to its slot, relative to the tile's first slot.
         tile_layout: Sends a place within a tile to its local ordinal.
+        tile_run: Sends each local ordinal to itself.
         full_layout: The canonical layout of the full tensor.
     """
 
@@ -51,6 +52,7 @@ class TileGrid:
         "strides",
         "tile_count",
         "tile_layout",
+        "tile_run",
         "tile_shape",
         "tile_slots",
         "tile_strides",
@@ -69,6 +71,7 @@ class TileGrid:
         self.tile_strides = running_products(tile_shape)
         self.footprint = flat_layout(tile_shape, self.strides)
         self.tile_layout = canonical_layout(Shape(list(tile_shape)))
+        self.tile_run = Layout.leaf(self.tile_slots, 1)
         self.full_layout = canonical_layout(Shape(list(self.logical_shape)))
         self._number_strides = running_products(grid_shape)
         self._hash = hash((grid_shape, tile_shape))

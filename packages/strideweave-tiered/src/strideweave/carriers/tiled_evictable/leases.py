@@ -14,7 +14,7 @@ from strideweave.carriers.tiled_evictable.capacity import (
 from strideweave.carriers.tiled_evictable.policy import BoundPlan, Purpose, consult
 from strideweave.carriers.tiled_evictable.residency import require_routes, waiting
 from strideweave.carriers.tiled_evictable.state import ResidencyState, Tile, lock
-from strideweave.carriers.tiled_evictable.transition import Transition
+from strideweave.carriers.tiled_evictable.transition import Transition, release_all
 
 
 @final
@@ -36,6 +36,7 @@ class Lease:
         self._slots = slots
         self._pinned: list[Tile] = []
         self._arriving: dict[int, AwaitResult[None] | None] = {}
+        self._dropped: list[Carrier] = []
         self._promotion: Transition | None = None
         self._handle: AwaitResult[None] | None = None
 
@@ -72,6 +73,7 @@ class Lease:
         state = self.state
         if self.streams:
             state.active += 1
+            self._dropped = state.take_spares()
             self._pinned = self._retained()
         else:
             self._pinned = list(state.tiles)
@@ -86,6 +88,7 @@ class Lease:
 
     def begin(self) -> None:
         """Start what has to arrive before anything is computed."""
+        release_all(self._dropped)
         promotion, self._promotion = self._promotion, None
         if promotion is not None:
             promotion.begin()

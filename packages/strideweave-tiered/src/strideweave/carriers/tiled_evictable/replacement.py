@@ -126,12 +126,12 @@ def _swap(state: ResidencyState, fresh: dict[int, Carrier], kept: int) -> list[C
     dropped: list[Carrier | None] = []
     for position, (number, storage) in enumerate(fresh.items()):
         tile = state.tiles[number]
-        dropped += [tile.primary, tile.secondary]
+        dropped.append(tile.primary)
         if position < kept:
+            dropped.append(tile.secondary)
             state.leave(tile)
             tile.secondary = storage
         else:
-            tile.secondary = None
             state.enter(tile, storage)
             tile.dirty = True
     return dropped

@@ -1,5 +1,6 @@
 """Where every tile of one carrier is, and what work it is held by."""
 
+import os
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
 
@@ -50,7 +51,8 @@ class Tile:
         number: Its place in the grid.
         location: Where it is.
         primary: Its storage in the primary tier, exactly while it is there.
-        secondary: Its storage in the secondary tier; beside ``primary`` a clean copy.
+        secondary: Its storage in the secondary tier: its values while it is there, a copy of them
+            while it is primary and clean, and room for the next eviction once it is dirty.
         dirty: As TileState.dirty.
         pins: How many requests rely on its staying where it is.
         holder: The request that moves it or replaces its values; the tile is pending.
@@ -131,7 +133,10 @@ class ResidencyState:
         pinned: Tiles that never make room for others.
 
     Attributes:
+        process: The process that made the storage; a forked child shares it and must not write it.
         occupants: Tiles that take room in the primary tier: those in it, and those on the way.
+        spare: Storage in the primary tier that tiles have left, for those that come next: with a
+            capacity at most an eighth of it, or one tile, and none while an operation streams.
         active: How many operations that stream rely on the values of all tiles.
         is_released: Whether the tiles are gone.
     """
@@ -153,9 +158,11 @@ class ResidencyState:
         self.capacity = capacity
         self.pinned = pinned
         self.dtype: DType = primary.dtype()
+        self.process = os.getpid()
         self.tiles = [Tile(number) for number in range(grid.tile_count)]
         self.occupants: dict[int, Tile] = {}
         self.counters = Counters()
+        self.spare: list[Carrier] = []
         self.active = 0
         self.is_released = False
         self._ticks = 0
@@ -225,6 +232,19 @@ class ResidencyState:
         tile.dirty = tile.leaves_when_free = False
         self.occupants.pop(tile.number, None)
         return storage
+
+    def keep_spare(self, storage: Carrier) -> bool:
+        """Keep storage that a tile has left, if there is use for it."""
+        is_wanted = self.capacity is not None and not self.active and not self.is_released
+        if not is_wanted or len(self.spare) >= max(1, (self.capacity or 0) // 8):
+            return False
+        self.spare.append(storage)
+        return True
+
+    def take_spares(self) -> list[Carrier]:
+        """Give up all storage that is kept."""
+        spares, self.spare = self.spare, []
+        return spares
 
     def numbers(self, *locations: Location) -> list[int]:
         """List the tiles that are in one of some places."""

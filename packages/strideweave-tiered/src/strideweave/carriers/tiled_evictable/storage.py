@@ -58,7 +58,7 @@ def _release(carrier: "TiledEvictable") -> None:
 def clear(state: ResidencyState) -> list[Carrier | None]:
     """Make all tiles invalid, and give the storage they had."""
     with lock:
-        storage: list[Carrier | None] = []
+        storage: list[Carrier | None] = [*state.take_spares()]
         for tile in state.tiles:
             storage += [tile.primary, tile.secondary]
             tile.primary = tile.secondary = None
@@ -136,10 +136,10 @@ def _write(carrier: "TiledEvictable", index: int, value: Any) -> None:
             if tile.location == "primary" and tile.primary is not None:
                 # Under the lock, so that no eviction begins with the former value.
                 spans.write_slot(tile.primary, local, value)
-                stale = become_dirty(state, tile)
-                break
+                tile.dirty = True
+                state.touch(tile)
+                return
         promote_one(state, tile)
-    release_all([stale])
 
 
 def require_writable(state: ResidencyState, tile: Tile) -> None:
@@ -153,11 +153,3 @@ def require_writable(state: ResidencyState, tile: Tile) -> None:
     state.refuse_pinned(tile, "written")
     state.refuse_active()
     state.refuse_invalid(tile, "written")
-
-
-def become_dirty(state: ResidencyState, tile: Tile) -> Carrier | None:
-    """Note that a primary tile has changed, under the lock, and give the copy that is stale."""
-    tile.dirty = True
-    state.touch(tile)
-    stale, tile.secondary = tile.secondary, None
-    return stale

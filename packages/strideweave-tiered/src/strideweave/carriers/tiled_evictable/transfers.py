@@ -9,7 +9,7 @@ from strideweave.carriers.class_record import class_record
 from strideweave.carriers.move import request
 from strideweave.carriers.move.handles import AwaitResult, new_handle
 from strideweave.carriers.move.pool import completion_pool
-from strideweave.carriers.move.routes import select_route
+from strideweave.carriers.move.routes import Route, select_route
 from strideweave.layout import Layout
 from strideweave.tensor.tensor import tensor_over
 
@@ -17,10 +17,15 @@ CarrierClass: TypeAlias = type[Carrier]
 
 
 class TierRoute(NamedTuple):
-    """The way between two exact classes: an ordinary copy, a span, or why there is none."""
+    """The way between two exact classes: an ordinary copy, a span, or none.
+
+    Attributes:
+        kind: Which of them.
+        route: The way of an ordinary copy, or why there is none.
+    """
 
     kind: Literal["copy", "span", "refused"]
-    refusal: str | None = None
+    route: Route
 
 
 def tier_route(source: CarrierClass, destination: CarrierClass) -> TierRoute:
@@ -35,13 +40,13 @@ def tier_route(source: CarrierClass, destination: CarrierClass) -> TierRoute:
     """
     route = select_route(source, destination)
     if route.refusal is None:
-        return TierRoute("copy")
+        return TierRoute("copy", route)
     if all(
         class_record(carrier_class).definition is None and _offers_spans(carrier_class)
         for carrier_class in (source, destination)
     ):
-        return TierRoute("span")
-    return TierRoute("refused", route.refusal)
+        return TierRoute("span", route)
+    return TierRoute("refused", route)
 
 
 def _offers_spans(carrier_class: CarrierClass) -> bool:
@@ -58,20 +63,22 @@ def require_route(route: TierRoute) -> None:
         NotImplementedError: There is no way.
     """
     if route.kind == "refused":
-        raise NotImplementedError(f"tiles cannot move between these tiers: {route.refusal}")
+        refusal = route.route.refusal
+        raise NotImplementedError(f"tiles cannot move between these tiers: {refusal}")
 
 
 def start_transfer(
-    route: TierRoute, source: Carrier, destination: Carrier, *, is_awaited: bool
+    way: TierRoute, source: Carrier, destination: Carrier, run: Layout, *, is_awaited: bool
 ) -> AwaitResult[object]:
     """Copy all slots of one carrier to another.
 
     Graph building and profiling are off in the calling thread.
 
     Args:
-        route: The way between their classes.
+        way: The way between their classes.
         source: A live carrier; it stays as it is.
         destination: A live carrier of the same size.
+        run: Sends every slot to itself.
         is_awaited: Whether the caller waits for this transfer only, so that its thread may copy.
 
     Returns:
@@ -79,13 +86,14 @@ def start_transfer(
 
     What fails before the submission is raised here, the rest by the handle.
     """
-    if route.kind == "copy":
-        flat = Layout.leaf(source.size(), 1)
-        tensor = tensor_over(source, 0, flat, source.dtype())
-        return request.start(tensor, destination, keeps_source=True, is_blocking=is_awaited)
+    if way.kind == "copy":
+        tensor = tensor_over(source, 0, run, source.dtype())
+        return request.start(
+            tensor, destination, keeps_source=True, is_blocking=is_awaited, route=way.route
+        )
     handle: AwaitResult[object] = new_handle(AwaitResult)
 
-    def run() -> None:
+    def copy() -> None:
         try:
             _copy_span(source, destination)
         except BaseException as error:
@@ -93,9 +101,9 @@ def start_transfer(
         handle._publish()
 
     if is_awaited:
-        run()
+        copy()
     else:
-        completion_pool().run(run)
+        completion_pool().run(copy)
     return handle
 
 

@@ -1,5 +1,6 @@
 """Requests that move tiles between the tiers: all their tiles commit together, or none does."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias, final
@@ -9,9 +10,9 @@ from strideweave.carriers.move.handles import AwaitResult
 from strideweave.carriers.move.pool import completion_pool
 from strideweave.carriers.tiled_evictable.buffers import filled_like, fresh_like
 from strideweave.carriers.tiled_evictable.state import ResidencyState, Tile, lock
-from strideweave.carriers.tiled_evictable.transfers import start_transfer
-from strideweave.operation.grad_mode import no_grad
-from strideweave.operation.recording import unrecorded
+from strideweave.carriers.tiled_evictable.transfers import TierRoute, start_transfer
+from strideweave.operation.grad_mode import is_grad_enabled, no_grad
+from strideweave.operation.recording import recording, unrecorded
 
 Phase: TypeAlias = Callable[[], None]
 
@@ -21,6 +22,12 @@ def quiet() -> Iterator[None]:
     """Build no graph and record no profile in this thread."""
     with no_grad(), unrecorded(movements_too=True):
         yield
+
+
+def is_quiet() -> bool:
+    """Tell whether this thread builds no graph and records no profile."""
+    is_heard = recording.operations is not None or recording.movements is not None
+    return not (is_grad_enabled() or is_heard)
 
 
 def release_all(carriers: Iterable[Carrier | None]) -> None:
@@ -167,13 +174,17 @@ class Transition:
         self._transfer_out(self._leaving, following)
 
     def _drop_victims(self) -> None:
+        left: list[Carrier | None] = []
+        stale: list[Carrier | None] = []
         with lock:
-            dropped = [self._commit_eviction(tile) for tile in self._victims]
             for tile in self._victims:
+                stale.append(self._commit_copy(tile))
+                left.append(self._commit_eviction(tile))
                 self._leaving.remove(tile)
                 self._held.remove(tile)
                 tile.holder = None
-        self._spare = [storage for storage in dropped if storage is not None]
+        self._spare = [storage for storage in left if storage is not None]
+        release_all(stale)
         self._read_in()
 
     def _read_in(self) -> None:
@@ -219,18 +230,25 @@ class Transition:
     # Transfers
 
     def _transfer_out(self, tiles: Sequence[Tile], following: Phase) -> None:
-        unwritten = [tile for tile in tiles if tile.secondary is None or tile in self._replaced]
+        unwritten = [
+            tile for tile in tiles if tile.secondary is None or tile.dirty or tile in self._replaced
+        ]
         self._transfer(unwritten, following, is_inward=False)
 
     def _transfer(self, tiles: Sequence[Tile], following: Phase, *, is_inward: bool) -> None:
         """Start one transfer per tile; ``following`` runs when the last of them has ended."""
+        if not tiles:
+            following()
+            return
+        way = self.state.inward() if is_inward else self.state.outward()
         self._following = following
         self._running = []
         self._pending = 1
         self._is_alone = self._is_awaited and len(tiles) == 1
         try:
             for tile in tiles:
-                handle = self._start_in(tile) if is_inward else self._start_out(tile)
+                start = self._start_in if is_inward else self._start_out
+                handle = start(tile, way)
                 self._is_submitted = True
                 self._running.append((tile, handle))
                 with lock:
@@ -242,32 +260,51 @@ class Transition:
             self._error = error
         self._end_one()
 
-    def _start_in(self, tile: Tile) -> AwaitResult[object]:
+    def _start_in(self, tile: Tile, way: TierRoute) -> AwaitResult[object]:
         state = self.state
-        assert tile.secondary is not None
+        secondary = tile.secondary
+        assert secondary is not None
         # The storage that a victim has left is warm, and every slot of it is replaced.
-        if self._spare:
-            storage = self._spare.pop()
-        else:
-            storage = fresh_like(state.primary, state.grid.tile_slots, state.dtype)
+        with lock:
+            left = self._spare or state.spare
+            storage = left.pop() if left else None
+        if storage is None:
+            storage = fresh_like(state.primary, state.grid.tile_slots, state.dtype, empty=True)
         self._incoming[tile] = storage
-        return start_transfer(state.inward(), tile.secondary, storage, is_awaited=self._is_alone)
+        return self._start(way, secondary, storage)
 
-    def _start_out(self, tile: Tile) -> AwaitResult[object]:
+    def _start_out(self, tile: Tile, way: TierRoute) -> AwaitResult[object]:
         state = self.state
-        storage = fresh_like(state.secondary, state.grid.tile_slots, state.dtype)
+        storage = self._taken_room(tile)
+        if storage is None:
+            storage = fresh_like(state.secondary, state.grid.tile_slots, state.dtype, empty=True)
         self._outgoing[tile] = storage
-        return start_transfer(
-            state.outward(), self.storage(tile), storage, is_awaited=self._is_alone
-        )
+        return self._start(way, self.storage(tile), storage)
+
+    def _start(self, way: TierRoute, source: Carrier, destination: Carrier) -> AwaitResult[object]:
+        run = self.state.grid.tile_run
+        return start_transfer(way, source, destination, run, is_awaited=self._is_alone)
+
+    def _taken_room(self, tile: Tile) -> Carrier | None:
+        """Take the storage that a dirty tile has left in the secondary tier, if it may be written.
+
+        A failure of the transfer leaves it half written, so it does not go back.
+        """
+        if not tile.dirty or self.state.process != os.getpid():
+            return None
+        room, tile.secondary = tile.secondary, None
+        return room
 
     def _end_one(self) -> None:
         with lock:
             self._pending -= 1
             if self._pending:
                 return
-        with quiet():
+        if is_quiet():
             self._run(self._end_transfers)
+        else:
+            with quiet():
+                self._run(self._end_transfers)
 
     def _end_transfers(self) -> None:
         counters, size = self.state.counters, self.state.tile_bytes
@@ -300,22 +337,29 @@ class Transition:
                     self.state.enter(tile, storage)
                     self.state.counters.promotions += 1
             for tile, storage in self._replaced.items():
-                dropped += [tile.primary, tile.secondary]
+                dropped.append(tile.primary)
                 self.state.counters.promotions += tile.location != "primary"
                 self.state.enter(tile, storage)
-                tile.secondary = None
                 tile.dirty = True
             for tile in self._leaving:
-                dropped += [self._commit_eviction(tile)]
+                dropped.append(self._commit_copy(tile))
+                left = self._commit_eviction(tile)
+                if tile not in self._victims or left is None or not self.state.keep_spare(left):
+                    dropped.append(left)
             self._work.commit()
         # What is left of the outgoing storage belongs to optional evictions that failed.
         release_all([*dropped, *self._outgoing.values()])
         self._finish(None)
 
-    def _commit_eviction(self, tile: Tile) -> Carrier | None:
+    def _commit_copy(self, tile: Tile) -> Carrier | None:
+        """Give a tile what was written for it, and give what it had."""
         written = self._outgoing.pop(tile, None)
-        if written is not None:
-            tile.secondary = written
+        if written is None:
+            return None
+        stale, tile.secondary = tile.secondary, written
+        return stale
+
+    def _commit_eviction(self, tile: Tile) -> Carrier | None:
         self.state.counters.evictions += 1
         return self.state.leave(tile)
 
