@@ -13,6 +13,42 @@ from strideweave.carriers import tiled_evictable
 
 SOURCES = sorted(Path(tiled_evictable.__file__).parent.glob("*.py"))
 CONCRETE = {"Generic", "CPU", "Metal", "FileBacked", "BlockDeviceCarrier", "Evictable"}
+PUBLIC = {
+    "strideweave.carriers",
+    "strideweave.carriers.dtype",
+    "strideweave.carriers.extension",
+    "strideweave.carriers.move",
+    "strideweave.carriers.operation_capability",
+    "strideweave.carriers.operation_policy",
+    "strideweave.layout",
+    "strideweave.operation",
+    "strideweave.tensor",
+}
+# What core shares with the layers above it, each with the rule that asks for it.
+SHARED = {
+    "strideweave.autograd.buffers": "A-35: gradients on the primal's class",
+    "strideweave.carriers.class_record": "TE-52: whether a class has a definition",
+    "strideweave.carriers.move.claims": "TE-14, TE-62: the ownership of requests",
+    "strideweave.carriers.move.handles": "TE-3: making handles",
+    "strideweave.carriers.move.pool": "TE-56: the shared threads",
+    "strideweave.carriers.move.preparation": "TE-63: growing an empty destination",
+    "strideweave.carriers.move.request": "TE-52: copies whose route is chosen before",
+    "strideweave.carriers.move.routes": "TE-52: which copies are permitted",
+    "strideweave.carriers.normalization": "TE-25: values as the dtype holds them",
+    "strideweave.carriers.spans": "TE-51: bulk access",
+    "strideweave.host": "TE-55: strided copies over spans",
+    "strideweave.layout.construction": "TE-10: canonical layouts",
+    "strideweave.layout.enumeration": "TE-55: element access where there are no spans",
+    "strideweave.operation.definition": "TE-80: which operations are registered",
+    "strideweave.operation.evaluation": "S-1: values of gradients",
+    "strideweave.operation.operation": "TE-80: which operations are registered",
+    "strideweave.operation.recording": "TE-53: no profile of transfers",
+    "strideweave.ops.metadata": "TE-84: layouts of blocks",
+    "strideweave.ops.nesting": "TE-84: shapes of blocks",
+    "strideweave.tensor.access": "TE-85: element access where there are no spans",
+    "strideweave.tensor.boundary": "TE-28: Tensors of several subtensors",
+    "strideweave.tensor.tensor": "TE-81: Tensors over storage that was checked",
+}
 CONCRETE_MODULES = {"generic", "cpu", "metal", "file_backed", "block_device", "evictable"}
 
 
@@ -89,3 +125,28 @@ def test_no_source_names_a_concrete_carrier_or_numpy() -> None:
     assert mentioned & CONCRETE == set()
     assert imported & (CONCRETE_MODULES | {"numpy"}) == set()
     assert "numpy" not in mentioned
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield every module of core that a source imports, and every name with its module."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in PUBLIC | SHARED.keys() else node.module
+                assert not alias.name.startswith("_"), whole
+
+
+@pytest.mark.rule("TE-58")
+def test_sources_import_public_paths_and_what_core_shares() -> None:
+    used = {
+        module
+        for path in SOURCES
+        for module in imports(path)
+        if module.split(".")[0] == "strideweave" and not module.startswith(tiled_evictable.__name__)
+    }
+    assert used - PUBLIC == SHARED.keys()
+    assert not any(part.startswith("_") for module in used for part in module.split("."))

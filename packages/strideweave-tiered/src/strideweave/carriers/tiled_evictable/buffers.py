@@ -4,11 +4,9 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias, final
 
 import strideweave.host as host
-from strideweave.carriers import spans
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier, spans
+from strideweave.carriers.dtype import DType, storage_zero
 from strideweave.carriers.normalization import normalize
-from strideweave.dtype import DType
-from strideweave.dtype.storage import storage_zero
 from strideweave.layout import Layout
 from strideweave.layout.enumeration import slots
 from strideweave.ops.metadata import stationary_layout

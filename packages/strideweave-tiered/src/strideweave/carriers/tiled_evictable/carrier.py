@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, SupportsIndex, final
 
-from strideweave.carriers.base import Carrier
-from strideweave.carriers.closed import reject_carrier_subclass
-from strideweave.carriers.dependent import DependentCarrier
+from strideweave.carriers import Carrier, DependentCarrier, reject_carrier_subclass
+from strideweave.carriers.dtype import DType
 from strideweave.carriers.extension import CarrierDefinition, register_carrier_definition
-from strideweave.carriers.move.handles import AwaitMove
+from strideweave.carriers.move import AwaitMove
 from strideweave.carriers.tiled_evictable import (
     direct,
     gradients,
@@ -26,9 +25,8 @@ from strideweave.carriers.tiled_evictable.stats import ResidencyStats
 from strideweave.carriers.tiled_evictable.storage import clear, storage_provider
 from strideweave.carriers.tiled_evictable.tiles import TileSelection, TileSet
 from strideweave.carriers.tiled_evictable.transition import release_all
-from strideweave.dtype import DType
-from strideweave.operation.operation import Operation
-from strideweave.tensor.tensor import Tensor
+from strideweave.operation import Operation
+from strideweave.tensor import Tensor
 
 
 @final

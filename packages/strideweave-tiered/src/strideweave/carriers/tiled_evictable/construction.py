@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from strideweave.carriers.base import Carrier
-from strideweave.carriers.dependent import DependentCarrier
+from strideweave.carriers import Carrier, DependentCarrier
+from strideweave.carriers.dtype import DType
 from strideweave.carriers.tiled_evictable.geometry import TileGrid, checked_extents, tile_grid
 from strideweave.carriers.tiled_evictable.policy import check_policy, pinned_numbers
 from strideweave.carriers.tiled_evictable.state import ResidencyState
-from strideweave.dtype import DType
 
 
 def checked_state(

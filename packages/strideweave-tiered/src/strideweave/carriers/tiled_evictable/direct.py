@@ -3,24 +3,28 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, cast
 
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier
 from strideweave.carriers.extension import (
     CompositeProvider,
     PreparedComposite,
     ProviderResult,
     Unsupported,
 )
+from strideweave.carriers.operation_capability import (
+    OperationCapability,
+    UnsupportedOperationPlan,
+)
+from strideweave.carriers.operation_policy import OperandRole
 from strideweave.carriers.tiled_evictable import streaming
 from strideweave.carriers.tiled_evictable.buffers import Canvas, Region, fresh_like, read_slots
 from strideweave.carriers.tiled_evictable.footprints import full_placement, has_full_shape
 from strideweave.carriers.tiled_evictable.leases import Lease, leased
 from strideweave.carriers.tiled_evictable.state import ResidencyState
-from strideweave.operation.capability import OperationCapability, UnsupportedOperationPlan
+from strideweave.operation import ResolvedInvocation
 from strideweave.operation.definition import find_definition
-from strideweave.operation.invocation import ResolvedInvocation
 from strideweave.operation.operation import VIEW_OPERATION_NAMES
-from strideweave.operation.policy import OperandRole
-from strideweave.tensor.tensor import Tensor, tensor_over
+from strideweave.tensor import Tensor
+from strideweave.tensor.tensor import tensor_over
 
 if TYPE_CHECKING:
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable

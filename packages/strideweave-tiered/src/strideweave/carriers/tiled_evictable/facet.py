@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, final
 
-from strideweave._late import LateModule
 from strideweave.carriers.extension import CarrierFacet
 from strideweave.carriers.tiled_evictable.residency import (
     AwaitResidency,
@@ -14,10 +13,7 @@ from strideweave.carriers.tiled_evictable.state import ResidencyState
 from strideweave.carriers.tiled_evictable.tiles import TileSelection, TileSet
 
 if TYPE_CHECKING:
-    import strideweave.carriers.tiled_evictable.carrier as carrier_module
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable
-else:  # the carrier's definition registers this facet
-    carrier_module = LateModule("strideweave.carriers.tiled_evictable.carrier")
 
 
 @final
@@ -107,8 +103,9 @@ class TiledResidencyFacet(CarrierFacet):
 
 
 def _state(carrier: object) -> ResidencyState:
-    if type(carrier) is not carrier_module.TiledEvictable:
+    state = getattr(carrier, "_state", None)
+    if not isinstance(state, ResidencyState):
         raise TypeError(
             f"carrier must be a TiledEvictable, got {carrier!r} ({type(carrier).__qualname__})"
         )
-    return carrier._state
+    return state

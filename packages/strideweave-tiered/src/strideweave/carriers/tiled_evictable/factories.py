@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import strideweave.host as host
-from strideweave._late import LateModule
+from strideweave.carriers.dtype import DType
 from strideweave.carriers.normalization import normalize
 from strideweave.carriers.tiled_evictable.buffers import (
     Buffer,
@@ -17,14 +17,10 @@ from strideweave.carriers.tiled_evictable.buffers import (
 from strideweave.carriers.tiled_evictable.geometry import TileGrid
 from strideweave.carriers.tiled_evictable.seeding import put
 from strideweave.carriers.tiled_evictable.state import Location, ResidencyState
-from strideweave.dtype import DType
 from strideweave.layout import Layout
 
 if TYPE_CHECKING:
-    import strideweave.carriers.tiled_evictable.carrier as carrier_module
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable
-else:  # the carrier's methods build further carriers
-    carrier_module = LateModule("strideweave.carriers.tiled_evictable.carrier")
 
 
 def invalid_like(
@@ -37,7 +33,7 @@ def invalid_like(
         fresh_like(state.primary, 0, storage_dtype, mutable=mutable),
         fresh_like(state.secondary, 0, storage_dtype),
     )
-    return carrier_module.TiledEvictable(
+    return type(carrier)(
         *tiers,
         grid_shape=state.grid.grid_shape,
         tile_shape=state.grid.tile_shape,

@@ -6,8 +6,8 @@ from typing import Final, TypeAlias
 from strideweave.carriers.tiled_evictable.geometry import TileGrid
 from strideweave.layout import Layout, Shape, Stride
 from strideweave.ops.metadata import layout_of
+from strideweave.tensor import Tensor
 from strideweave.tensor.boundary import require_one_subtensor
-from strideweave.tensor.tensor import Tensor
 
 Leaf: TypeAlias = tuple[int, int]
 """Extent and stride."""

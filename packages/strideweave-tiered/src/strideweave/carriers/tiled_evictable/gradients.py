@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from strideweave._late import LateModule
 from strideweave.autograd.buffers import placed_copy
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier
 from strideweave.carriers.tiled_evictable.buffers import (
     Canvas,
     Region,
@@ -22,16 +21,14 @@ from strideweave.carriers.tiled_evictable.seeding import packed_like
 from strideweave.carriers.tiled_evictable.state import ResidencyState, lock
 from strideweave.carriers.tiled_evictable.storage import read_tile
 from strideweave.layout import Layout
+from strideweave.operation import no_grad
 from strideweave.operation.evaluation import evaluate
-from strideweave.operation.grad_mode import no_grad
+from strideweave.tensor import Tensor
 from strideweave.tensor.boundary import require_one_subtensor
-from strideweave.tensor.tensor import Tensor, tensor_over
+from strideweave.tensor.tensor import tensor_over
 
 if TYPE_CHECKING:
-    import strideweave.carriers.tiled_evictable.carrier as carrier_module
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable
-else:  # the carrier's hooks are written here
-    carrier_module = LateModule("strideweave.carriers.tiled_evictable.carrier")
 
 TileSource: TypeAlias = Callable[[int], Region | None]
 """Gives the values of a tile in the shape of a tile, or None for zeros."""
@@ -161,10 +158,9 @@ def _tiled(tensor: Tensor) -> "TiledEvictable":
 
 def _corresponds(tensor: Tensor, like: Tensor) -> bool:
     """Tell whether each tile of a Tensor has the values of the same tile of another one."""
-    carrier = tensor.carrier
     return (
-        type(carrier) is carrier_module.TiledEvictable
-        and carrier._state.grid == _tiled(like)._state.grid
+        type(tensor.carrier) is type(like.carrier)
+        and _tiled(tensor)._state.grid == _tiled(like)._state.grid
         and tensor.dtype() is like.dtype()
         and tensor.offset == like.offset
         and tensor.layout == like.layout
@@ -194,7 +190,7 @@ def tiles_of(tensor: Tensor, like: Tensor) -> tuple[TileSource, list[int]]:
 
 def _dense(tensor: Tensor, prototype: Carrier, layout: Layout, like: Tensor) -> Tensor:
     """Give a Tensor on an independent carrier in a layout, copied if it is not so already."""
-    is_tiled = type(tensor.carrier) is carrier_module.TiledEvictable
+    is_tiled = type(tensor.carrier) is type(like.carrier)
     if not is_tiled and tensor.layout == layout and tensor.dtype() is like.dtype():
         return tensor
     return placed_copy(tensor, prototype, layout, like.dtype())

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import final
 
-from strideweave.carriers.base import Carrier
-from strideweave.carriers.move.handles import AwaitResult, new_handle
+from strideweave.carriers import Carrier
+from strideweave.carriers.move import AwaitResult
+from strideweave.carriers.move.handles import new_handle
 from strideweave.carriers.tiled_evictable.capacity import (
     choose_victims,
     held_numbers,

@@ -2,16 +2,12 @@
 
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from strideweave._late import LateModule
-from strideweave.operation.grad_mode import is_grad_enabled
-from strideweave.operation.operation import Operation
-from strideweave.tensor.tensor import Tensor
+from strideweave.carriers.tiled_evictable import gradients
+from strideweave.operation import Operation, is_grad_enabled
+from strideweave.tensor import Tensor
 
 if TYPE_CHECKING:
-    import strideweave.carriers.tiled_evictable.gradients as gradients
     from strideweave.carriers.tiled_evictable.requests import CompactGrid
-else:  # gradients build carriers, whose methods record nodes
-    gradients = LateModule("strideweave.carriers.tiled_evictable.gradients")
 
 NodeT = TypeVar("NodeT", bound=Operation)
 

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, final
 
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier
+from strideweave.carriers.move import AwaitResult
 from strideweave.carriers.move.claims import Claims
-from strideweave.carriers.move.handles import AwaitResult, new_handle
+from strideweave.carriers.move.handles import new_handle
 from strideweave.carriers.move.preparation import restore_empty, size_destination
 from strideweave.carriers.tiled_evictable.buffers import Canvas, Region, fresh_like, read_slots
 from strideweave.carriers.tiled_evictable.nodes import ProjectNode, recorded
@@ -18,7 +19,8 @@ from strideweave.carriers.tiled_evictable.requests import (
 )
 from strideweave.carriers.tiled_evictable.state import ResidencyState
 from strideweave.carriers.tiled_evictable.transition import Transition, Work, release_all
-from strideweave.tensor.tensor import Tensor, tensor_over
+from strideweave.tensor import Tensor
+from strideweave.tensor.tensor import tensor_over
 
 if TYPE_CHECKING:
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier
 from strideweave.carriers.tiled_evictable.buffers import Region, read_slots, zeros
 from strideweave.carriers.tiled_evictable.footprints import has_full_shape, placement
 from strideweave.carriers.tiled_evictable.gradients import tiles_of
@@ -11,7 +11,8 @@ from strideweave.carriers.tiled_evictable.seeding import packed_like
 from strideweave.carriers.tiled_evictable.state import ResidencyState, lock
 from strideweave.carriers.tiled_evictable.storage import read_tile, require_writable
 from strideweave.carriers.tiled_evictable.transition import quiet, release_all
-from strideweave.tensor.tensor import Tensor, tensor_over
+from strideweave.tensor import Tensor
+from strideweave.tensor.tensor import tensor_over
 
 if TYPE_CHECKING:
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from strideweave.carriers.base import Carrier
-from strideweave.carriers.dependent import DependentCarrier
-from strideweave.carriers.move.handles import AwaitResult
+from strideweave.carriers import Carrier, DependentCarrier
+from strideweave.carriers.move import AwaitResult
 from strideweave.carriers.tiled_evictable.capacity import choose_victims, require_room
 from strideweave.carriers.tiled_evictable.footprints import full_placement, region_layout
 from strideweave.carriers.tiled_evictable.geometry import TileGrid, running_products
@@ -15,7 +14,7 @@ from strideweave.carriers.tiled_evictable.tiles import TileSelection
 from strideweave.carriers.tiled_evictable.transition import Transition, Work
 from strideweave.layout import Layout, Shape
 from strideweave.layout.construction import canonical_layout
-from strideweave.tensor.tensor import Tensor
+from strideweave.tensor import Tensor
 
 if TYPE_CHECKING:
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable

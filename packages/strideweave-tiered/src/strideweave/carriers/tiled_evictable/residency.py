@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import final
 
-from strideweave.carriers.move.handles import AwaitResult, new_handle
+from strideweave.carriers.move import AwaitResult
+from strideweave.carriers.move.handles import new_handle
 from strideweave.carriers.tiled_evictable.capacity import choose_victims, require_room
 from strideweave.carriers.tiled_evictable.policy import as_tile_set
 from strideweave.carriers.tiled_evictable.state import ResidencyState, Tile, lock

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, final
 
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier
+from strideweave.carriers.move import AwaitMove, AwaitResult
 from strideweave.carriers.move.claims import Claims
-from strideweave.carriers.move.handles import AwaitMove, AwaitResult, new_handle
+from strideweave.carriers.move.handles import new_handle
 from strideweave.carriers.tiled_evictable.buffers import Region, read_slots
 from strideweave.carriers.tiled_evictable.factories import invalid_like
 from strideweave.carriers.tiled_evictable.nodes import ScatterNode, recorded
@@ -21,7 +22,8 @@ from strideweave.carriers.tiled_evictable.seeding import packed_like
 from strideweave.carriers.tiled_evictable.state import ResidencyState, lock
 from strideweave.carriers.tiled_evictable.transition import Transition, Work, release_all
 from strideweave.operation.evaluation import evaluate
-from strideweave.tensor.tensor import Tensor, tensor_over
+from strideweave.tensor import Tensor
+from strideweave.tensor.tensor import tensor_over
 
 if TYPE_CHECKING:
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable

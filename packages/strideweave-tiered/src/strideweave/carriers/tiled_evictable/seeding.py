@@ -1,6 +1,6 @@
 """The tiles of a new carrier, from a full seed or from given values."""
 
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier
 from strideweave.carriers.tiled_evictable.buffers import (
     Canvas,
     Region,

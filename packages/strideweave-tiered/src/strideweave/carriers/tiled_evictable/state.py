@@ -1,17 +1,16 @@
 """Where every tile of one carrier is, and what work it is held by."""
 
 import os
+from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
 
-from strideweave._fork import hold_across_fork
-from strideweave._record import record
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier
+from strideweave.carriers.dtype import DType
 from strideweave.carriers.move.claims import Claims
 from strideweave.carriers.tiled_evictable.geometry import TileGrid
 from strideweave.carriers.tiled_evictable.stats import ResidencyStats
 from strideweave.carriers.tiled_evictable.transfers import TierRoute, tier_route
-from strideweave.dtype import DType
 
 if TYPE_CHECKING:
     from strideweave.carriers.tiled_evictable.policy import ResidencyPolicy
@@ -23,11 +22,14 @@ lock: Final = RLock()
 
 It is reentrant because the collector may run under it and drop a carrier.
 """
-hold_across_fork(lock)
+if hasattr(os, "register_at_fork"):  # or a forked child could find it held by a thread it has not
+    os.register_at_fork(
+        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+    )
 
 
-@record
 @final
+@dataclass(frozen=True, slots=True)
 class TileState:
     """Where one tile is.
 

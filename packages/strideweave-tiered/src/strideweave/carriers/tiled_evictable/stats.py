@@ -1,12 +1,11 @@
 """What residency has cost a carrier so far."""
 
+from dataclasses import dataclass
 from typing import final
 
-from strideweave._record import record
 
-
-@record
 @final
+@dataclass(frozen=True, slots=True)
 class ResidencyStats:
     """Counters of one TiledEvictable since its construction.
 

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import strideweave.carriers.spans as spans
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier
+from strideweave.carriers.dtype import DType, storage_zero
 from strideweave.carriers.extension import StorageProvider
 from strideweave.carriers.tiled_evictable.buffers import Buffer, is_zero_value, read_slots
 from strideweave.carriers.tiled_evictable.residency import promote_one
 from strideweave.carriers.tiled_evictable.state import ResidencyState, Tile, lock
 from strideweave.carriers.tiled_evictable.transition import release_all
-from strideweave.dtype import DType
-from strideweave.dtype.storage import storage_zero
 
 if TYPE_CHECKING:
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable

@@ -10,7 +10,8 @@ from itertools import product
 from typing import NamedTuple, TypeAlias, cast, final
 
 import strideweave.host as host
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier
+from strideweave.carriers.dtype import DType
 from strideweave.carriers.tiled_evictable.buffers import (
     Canvas,
     Region,
@@ -21,14 +22,14 @@ from strideweave.carriers.tiled_evictable.buffers import (
 from strideweave.carriers.tiled_evictable.geometry import TileGrid
 from strideweave.carriers.tiled_evictable.leases import Lease
 from strideweave.carriers.tiled_evictable.state import ResidencyState
-from strideweave.dtype import DType
 from strideweave.layout import Layout, Shape
+from strideweave.operation import ResolvedInvocation
 from strideweave.operation.evaluation import evaluate
-from strideweave.operation.invocation import ResolvedInvocation
 from strideweave.ops.metadata import layout_of
 from strideweave.ops.nesting import nest
+from strideweave.tensor import Tensor
 from strideweave.tensor.access import logical_values, write_logical_values
-from strideweave.tensor.tensor import Tensor, tensor_over
+from strideweave.tensor.tensor import tensor_over
 
 Interval: TypeAlias = tuple[int, int]
 """First coordinate and length."""

@@ -4,10 +4,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import strideweave.carriers.spans as spans
 import strideweave.host as host
-from strideweave.carriers.base import Carrier
+from strideweave.carriers import Carrier
 from strideweave.carriers.class_record import class_record
-from strideweave.carriers.move import request
-from strideweave.carriers.move.handles import AwaitResult, new_handle
+from strideweave.carriers.move import AwaitResult, request
+from strideweave.carriers.move.handles import new_handle
 from strideweave.carriers.move.pool import completion_pool
 from strideweave.carriers.move.routes import Route, select_route
 from strideweave.layout import Layout

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias, final
 
-from strideweave.carriers.base import Carrier
-from strideweave.carriers.move.handles import AwaitResult
+from strideweave.carriers import Carrier
+from strideweave.carriers.move import AwaitResult
 from strideweave.carriers.move.pool import completion_pool
 from strideweave.carriers.tiled_evictable.buffers import filled_like, fresh_like
 from strideweave.carriers.tiled_evictable.state import ResidencyState, Tile, lock
 from strideweave.carriers.tiled_evictable.transfers import TierRoute, start_transfer
-from strideweave.operation.grad_mode import is_grad_enabled, no_grad
+from strideweave.operation import is_grad_enabled, no_grad
 from strideweave.operation.recording import recording, unrecorded
 
 Phase: TypeAlias = Callable[[], None]
