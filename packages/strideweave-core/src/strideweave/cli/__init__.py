@@ -1,0 +1,1 @@
+"""The ``strideweave`` command: one module per subcommand, each with one ``COMMAND``."""
