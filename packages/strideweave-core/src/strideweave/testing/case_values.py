@@ -28,6 +28,8 @@ _SMOOTH = (
     (1.1, 0.47, 2.9, 1.72, 0.83, 2.22, 3.3, 1.43, 2.58, 0.62, 1.97, 3.02),
     (2.65, 1.22, 3.1, 1.9, 0.76, 2.3, 1.5, 0.41),
 )
+_TIED_FLOATS = (1.0, 3.0, 3.0, -2.0, -2.0, 3.0, 1.0)
+_TIED_INTEGERS = (1, 3, 3, -2, -2, 3, 1)
 _SMOOTH_INTEGERS = (2, 3, 1, 4)
 
 _SMALL_RESULTS = frozenset({"add", "sub", "mul", "elementwise_mul", "pow", "reduce_sum"})
@@ -69,6 +71,24 @@ def smooth_values(plan: OperationPlan, position: int) -> Sequence[Value]:
     if plan.operation in _POSITIVE_ONLY:
         return values
     return tuple(value if index % 3 else -value for index, value in enumerate(values))
+
+
+def tied_values(plan: OperationPlan, position: int) -> Sequence[Value]:
+    """Values of which several are the largest, and several the smallest."""
+    dtype = plan.operands[position].dtype
+    if dtype is DType.Bool:
+        return _TRUTHS
+    return _TIED_INTEGERS if dtype is DType.Int32 else _TIED_FLOATS
+
+
+def failing_values(plan: OperationPlan, position: int) -> Sequence[Value]:
+    """Values from which exact integer results leave their range."""
+    dtype = plan.operands[position].dtype
+    if dtype is DType.Bool:
+        return _TRUTHS
+    if dtype is DType.Int32:
+        return (2**31 - 1, -(2**31)) if position == 0 else (2, 2)
+    return (3e10, nan, inf, -3e10)
 
 
 def number_of(plan: OperationPlan, position: int) -> float | int:

@@ -58,6 +58,7 @@ __all__ = [
     "OperationCase",
     "absolute",
     "call_case",
+    "cases_of",
     "disagreement",
     "gradient_cases",
     "gradient_disagreement",
@@ -65,6 +66,7 @@ __all__ = [
     "operation_cases",
     "placements",
     "run_case",
+    "takes_gradient",
 ]
 
 _UNIT = {FLAT: Shape(1, 1), NESTED: Shape(1, (1, 1))}
@@ -100,7 +102,7 @@ def operation_cases() -> list[OperationCase]:
         Cases of all catalogue operations over each dtype plan of the policy, the layout families
         of ``placements`` on flat and nested shapes, structural broadcasts, and special values.
     """
-    return [case for plan in resolvable_plans() for case in _cases_of(plan, special_values)]
+    return [case for plan in resolvable_plans() for case in cases_of(plan, special_values)]
 
 
 def gradient_cases() -> list[OperationCase]:
@@ -112,12 +114,13 @@ def gradient_cases() -> list[OperationCase]:
     return [
         case
         for plan in resolvable_plans()
-        if _takes_gradient(plan)
-        for case in _cases_of(plan, smooth_values)
+        if takes_gradient(plan)
+        for case in cases_of(plan, smooth_values)
     ]
 
 
-def _takes_gradient(plan: OperationPlan) -> bool:
+def takes_gradient(plan: OperationPlan) -> bool:
+    """Tell whether gradients flow through the calls of a plan."""
     definition = operation_definition(plan.operation)
     return (
         definition.vjp is not NON_DIFFERENTIABLE
@@ -126,7 +129,13 @@ def _takes_gradient(plan: OperationPlan) -> bool:
     )
 
 
-def _cases_of(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
+def cases_of(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
+    """Make the cases of one dtype plan.
+
+    Args:
+        plan: A plan of a catalogue operation.
+        choose: Gives the values of the Tensor operand at a position.
+    """
     return _STRUCTURAL.get(plan.operation, _pointwise_cases)(plan, choose)
 
 

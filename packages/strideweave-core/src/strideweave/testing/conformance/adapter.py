@@ -26,6 +26,7 @@ class Peer:
     Attributes:
         carrier_class: Its exact class.
         make: Makes one of so many slots, mutable.
+        dtypes: Those of Float32, Int32 and Bool that it stores.
 
     Examples:
         >>> from strideweave import DType
@@ -37,6 +38,12 @@ class Peer:
 
     carrier_class: type[Carrier]
     make: Callable[[int, SimpleDType], Carrier]
+    dtypes: tuple[SimpleDType, ...] = (DType.Float32, DType.Int32, DType.Bool)
+
+    @property
+    def name(self) -> str:
+        """The peer's class, for messages."""
+        return self.carrier_class.__qualname__
 
 
 ARRAY_PEER = Peer(ArrayCarrier, lambda size, dtype: ArrayCarrier(size, dtype=dtype))

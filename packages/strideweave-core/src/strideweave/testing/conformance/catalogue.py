@@ -2,13 +2,47 @@
 
 from typing import Final
 
-from strideweave.testing.conformance import storage
+from strideweave.testing.conformance import (
+    capabilities,
+    completions,
+    dtypes,
+    facets,
+    factories,
+    faults,
+    gradients,
+    kernels,
+    lifetime,
+    mutability,
+    sealing,
+    spans,
+    storage,
+    threads,
+    transfers,
+    versions,
+    views,
+)
 from strideweave.testing.conformance.check import Check
 
 CHECKS: Final[tuple[Check, ...]] = (
-    storage.extent,
-    storage.read,
-    storage.write,
-    storage.neighbours,
-    storage.values,
+    *(storage.extent, storage.read, storage.write, storage.neighbours, storage.values),
+    *(dtypes.supported, dtypes.unchanging),
+    *(versions.writes, versions.reads, versions.bulk),
+    *(mutability.immutable, mutability.owned, mutability.after_release),
+    *(factories.values, factories.independent, factories.after_release),
+    *(lifetime.memory, lifetime.states, lifetime.isolated, lifetime.collected),
+    *(views.layouts, views.alias),
+    *(sealing.exact_class, sealing.no_copies),
+    *(faults.construction, faults.storage),
+    threads.slots,
+    *(spans.read, spans.write, spans.buffers),
+    *(transfers.out_values, transfers.out_source),
+    *(transfers.prepare_changes_nothing, transfers.prepare_abandoned),
+    *(transfers.in_values, transfers.in_failure),
+    *(completions.done, completions.wait, completions.in_flight),
+    *(capabilities.advertised, capabilities.values, capabilities.layouts),
+    *(capabilities.ties, capabilities.errors),
+    *(kernels.fresh_results, kernels.current_operands, kernels.threads),
+    *(kernels.failure, kernels.completions),
+    *(gradients.operations, gradients.chain),
+    facets.constant,
 )

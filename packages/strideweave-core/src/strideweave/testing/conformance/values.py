@@ -2,9 +2,12 @@
 
 import math
 import struct
+from array import array
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
+from strideweave.carriers.construction import SPAN_TYPECODES
+from strideweave.carriers.spans import span_view
 from strideweave.dtype import DType, SimpleDType
 from strideweave.testing.operation_case import Value
 
@@ -36,3 +39,8 @@ def same(found: object, expected: Value) -> bool:
             return math.isnan(found)
         return struct.pack("d", found) == struct.pack("d", expected)
     return found == expected
+
+
+def span_of(dtype: SimpleDType, values: Sequence[Value]) -> "memoryview[Any]":
+    """Put values into a fresh writable buffer."""
+    return span_view(array(SPAN_TYPECODES[dtype], values))

@@ -1,0 +1,213 @@
+"""Checks of how kernels treat memory, threads and failures, beyond the values they give."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from strideweave.carriers.base import Carrier
+from strideweave.carriers.class_record import class_record
+from strideweave.carriers.extension import PreparedKernel, ProviderCompletion, ProviderResult
+from strideweave.operation.grad_mode import no_grad
+from strideweave.tensor.access import logical_values
+from strideweave.tensor.tensor import Tensor
+from strideweave.testing.conformance.abilities import Ability
+from strideweave.testing.conformance.adapter import CarrierAdapter
+from strideweave.testing.conformance.check import check, require
+from strideweave.testing.conformance.completions import require_one_outcome
+from strideweave.testing.conformance.faults import outcome
+from strideweave.testing.conformance.injection import InjectedFault, raising_storage, replaced
+from strideweave.testing.conformance.plans import (
+    advertised_cases,
+    maker,
+    on_reference,
+    one_case,
+)
+from strideweave.testing.conformance.threads import run_in_threads
+from strideweave.testing.conformance.values import distinct, same
+from strideweave.testing.operation_case import (
+    OperandCase,
+    OperationCase,
+    call_case,
+    disagreement,
+    run_case,
+)
+
+
+def _calls(subject: CarrierAdapter[Any]) -> Iterator[OperationCase]:
+    """Give one call of each advertised plan."""
+    yield from advertised_cases(subject, one_case)
+    yield from subject.operation_cases
+
+
+def _tensors(operands: tuple[Any, ...]) -> list[Tensor]:
+    return [given for given in operands if isinstance(given, Tensor)]
+
+
+@check("kernels.fresh-results", ability=Ability.COMPUTES)
+def fresh_results(subject: CarrierAdapter[Any]) -> None:
+    """A result has memory of its own: neither an operand's nor an earlier result's."""
+    make = maker(subject)
+    for case in _calls(subject):
+        operands = case.build(make)
+        with no_grad():
+            first = call_case(case, operands)
+            kept = logical_values(first)
+            call_case(case, _reversed(case).build(make))
+        _require_kept(subject, case, first, kept, "an earlier result", "a later call")
+        for tensor in _tensors(operands):
+            carrier = tensor.carrier
+            for slot, value in enumerate(distinct(tensor.dtype(), carrier.size(), salt=60)):  # type: ignore[arg-type]  # operands have simple dtypes
+                subject.raw_write(carrier, slot, value)
+        _require_kept(subject, case, first, kept, "an operand", "a write to the operand")
+
+
+def _require_kept(
+    subject: CarrierAdapter[Any],
+    case: OperationCase,
+    result: Tensor,
+    kept: list[Any],
+    owner: str,
+    event: str,
+) -> None:
+    found = logical_values(result)
+    require(
+        all(map(same, found, kept)),
+        f"{case}: the result on {subject.name} shares its storage with {owner}: {event} changed "
+        f"it from {kept!r} to {found!r}",
+    )
+
+
+@check("kernels.current-operands", ability=Ability.COMPUTES)
+def current_operands(subject: CarrierAdapter[Any]) -> None:
+    """A call sees what was written to its operands since the last call."""
+    make = maker(subject)
+    for case in _calls(subject):
+        operands = case.build(make)
+        with no_grad():
+            call_case(case, operands)
+            changed = [given for given in case.operands if isinstance(given, OperandCase)]
+            for tensor, given in zip(_tensors(operands), changed, strict=True):
+                for slot, value in enumerate(given.storage[-2::-1]):
+                    tensor.carrier[slot] = value
+            again = _reversed(case)
+            expected = outcome(partial(run_case, again, on_reference))
+            if expected is not None:
+                continue  # indices in another order may be out of range
+            found = call_case(case, operands)
+            fault = disagreement(again, found, run_case(again, on_reference))
+        require(
+            fault is None,
+            f"a second call on {subject.name} does not see what was written to its operands after "
+            f"the first one: {fault}",
+        )
+
+
+def _reversed(case: OperationCase) -> OperationCase:
+    operands = tuple(
+        OperandCase(
+            given.dtype, (*given.storage[-2::-1], given.storage[-1]), given.offset, given.layout
+        )  # the last slot is behind the operand
+        if isinstance(given, OperandCase)
+        else given
+        for given in case.operands
+    )
+    return OperationCase(
+        case.name, case.operation, operands, case.options, case.description, case.agreement
+    )
+
+
+@check("kernels.threads", ability=Ability.COMPUTES)
+def threads(subject: CarrierAdapter[Any]) -> None:
+    """Calls in several threads at once give what each gives alone."""
+    make = maker(subject)
+    for case in _calls(subject):
+        expected = run_case(case, on_reference)
+        operands = case.build(make)
+        work = partial(_agree, subject, case, operands, expected)
+        run_in_threads(work, f"{case} on {subject.name}")
+
+
+def _agree(
+    subject: CarrierAdapter[Any],
+    case: OperationCase,
+    operands: tuple[Any, ...],
+    expected: Tensor,
+    number: int,
+) -> None:
+    with no_grad():
+        for _ in range(3):
+            fault = disagreement(case, call_case(case, operands), expected)
+            require(fault is None, f"with other threads at work, on {subject.name}: {fault}")
+
+
+@check("kernels.failure", ability=Ability.COMPUTES, needs_definition=True)
+def failure(subject: CarrierAdapter[Any]) -> None:
+    """A kernel whose allocation fails passes that on, and works the next time."""
+    make = maker(subject)
+    for case in _calls(subject):
+        operands = case.build(make)
+        before = [_raw(subject, tensor.carrier) for tensor in _tensors(operands)]
+        error = InjectedFault("injected into allocate")
+        with no_grad(), raising_storage(subject.carrier_class, "allocate", error) as called:
+            raised = outcome(partial(call_case, case, operands))
+        if not called:
+            continue  # the result came from a carrier of another class
+        require(
+            raised is error,
+            f"{case} on {subject.name}: allocating the result raised, and the caller got "
+            f"{raised!r} instead of that exception",
+        )
+        after = [_raw(subject, tensor.carrier) for tensor in _tensors(operands)]
+        for old, new in zip(before, after, strict=True):
+            require(all(map(same, new, old)), f"{case} failed and changed an operand's memory")
+        with no_grad():
+            again = outcome(partial(call_case, case, operands))
+        require(
+            again is None,
+            f"{case} on {subject.name}: after one failed allocation the kernel fails for good: "
+            f"{again!r}",
+        )
+
+
+def _raw(subject: CarrierAdapter[Any], carrier: Carrier) -> list[Any]:
+    return subject.raw_values(carrier, carrier.size())
+
+
+@check("kernels.completions", ability=Ability.ASYNCHRONOUS_KERNELS)
+def completions(subject: CarrierAdapter[Any]) -> None:
+    """A kernel's completion has one outcome, for every thread and at every wait."""
+    found: list[tuple[str, ProviderCompletion[Any]]] = []
+    make = maker(subject)
+    with ExitStack() as recorders, no_grad():
+        for candidate in class_record(subject.carrier_class).patterns:
+            pattern = candidate.pattern
+            prepare = partial(_recording, pattern.prepare, pattern.kernel_id, found)
+            recorders.enter_context(replaced(pattern, "prepare", prepare))
+        for case in _calls(subject):
+            run_case(case, make)
+    require(
+        bool(found),
+        f"{subject.name} declares ASYNCHRONOUS_KERNELS, but submit of no kernel gave a completion",
+    )
+    for kernel_id, completion in found:
+        require_one_outcome(completion, f"the completion of the kernel {kernel_id!r}")
+
+
+def _recording(
+    prepare: Any,
+    kernel_id: str,
+    found: list[tuple[str, ProviderCompletion[Any]]],
+    *arguments: Any,
+) -> Any:
+    prepared = prepare(*arguments)
+    if not isinstance(prepared, PreparedKernel):
+        return prepared
+
+    def submit() -> Any:
+        submitted = prepared.submit()
+        if not isinstance(submitted, ProviderResult):
+            found.append((kernel_id, submitted))
+        return submitted
+
+    return PreparedKernel(prepared.interface, submit)

@@ -1,0 +1,157 @@
+"""Calls of what a carrier advertises, as cases for the checks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from strideweave.carriers.base import Carrier
+from strideweave.dtype import SimpleDType
+from strideweave.layout.construction import canonical_layout
+from strideweave.layout.enumeration import slots
+from strideweave.operation.capability import OperationCapability
+from strideweave.operation.policy import OperationPlan, resolvable_plans
+from strideweave.testing.array_carrier import ArrayCarrier
+from strideweave.testing.case_values import (
+    failing_values,
+    smooth_values,
+    special_values,
+    tied_values,
+)
+from strideweave.testing.cases import cases_of, takes_gradient
+from strideweave.testing.conformance.adapter import CarrierAdapter
+from strideweave.testing.conformance.faults import outcome
+from strideweave.testing.operation_case import (
+    MakeCarrier,
+    OperandCase,
+    OperationCase,
+    Value,
+    operand,
+    run_case,
+)
+
+Cases: TypeAlias = tuple[OperationCase, ...]
+
+_ORDERING: Final = frozenset(
+    "argmax argmin _sort_values _sort_indices _topk_values _topk_indices".split()
+)
+
+
+def on_reference(values: Sequence[Value], dtype: SimpleDType) -> Carrier:
+    """Make a carrier that executes the pure-Python references."""
+    return ArrayCarrier(0, dtype=dtype).new_like(values)
+
+
+def maker(subject: CarrierAdapter[Any]) -> MakeCarrier:
+    """Give what makes carriers under test from values."""
+    prototypes = {dtype: subject.make(1, dtype) for dtype in subject.dtypes}
+
+    def make(values: Sequence[Value], dtype: SimpleDType) -> Carrier:
+        made: Carrier = prototypes[dtype].new_like(values)
+        return made
+
+    return make
+
+
+def stored(subject: CarrierAdapter[Any], plan: OperationPlan | OperationCapability) -> bool:
+    """Tell whether a carrier stores the operands and results of a plan."""
+    dtypes = {entry.dtype for entry in plan.operands if entry.dtype is not None}
+    return {*dtypes, plan.output} <= {*subject.dtypes}
+
+
+@cache
+def _known_plans() -> tuple[OperationPlan, ...]:
+    return resolvable_plans()
+
+
+def advertised_plans(subject: CarrierAdapter[Any]) -> list[OperationPlan]:
+    """List the plans of the catalogue that the carrier advertises and can store."""
+    carrier = subject.make(1, subject.dtypes[0])
+    return [
+        plan
+        for plan in _known_plans()
+        if stored(subject, plan) and carrier.supports_operation_plan(plan)
+    ]
+
+
+def advertised_cases(
+    subject: CarrierAdapter[Any], cases: Callable[[OperationPlan], Cases]
+) -> Iterator[OperationCase]:
+    """Give the cases of every advertised plan, and the author's own."""
+    for plan in advertised_plans(subject):
+        yield from cases(plan)
+
+
+def _plainly(case: OperationCase) -> OperationCase:
+    """Place every operand of a case without offset, holes or shared slots."""
+    return replace(
+        case,
+        operands=tuple(
+            _plain(given) if isinstance(given, OperandCase) else given for given in case.operands
+        ),
+    )
+
+
+def _plain(given: OperandCase) -> OperandCase:
+    values = [given.storage[given.offset + slot] for slot in slots(given.layout)]
+    return operand(given.dtype, values, canonical_layout(given.layout.shape))
+
+
+def _distinct(cases: Iterator[OperationCase]) -> Cases:
+    """Drop cases that differ in their names only."""
+    found = {
+        repr((case.operation, case.operands, case.options, case.description)): case
+        for case in cases
+    }
+    return tuple(found.values())
+
+
+@cache
+def plain_cases(plan: OperationPlan) -> Cases:
+    """Special values in compact operands."""
+    return _distinct(_plainly(case) for case in cases_of(plan, special_values))
+
+
+@cache
+def layout_cases(plan: OperationPlan) -> Cases:
+    """Moderate values in operands with offsets, holes, permutations and shared slots."""
+    return tuple(case for case in cases_of(plan, smooth_values) if not _is_plain(case))
+
+
+def _is_plain(case: OperationCase) -> bool:
+    return all(
+        given.offset == 0 and given.layout == canonical_layout(given.layout.shape)
+        for given in case.operands
+        if isinstance(given, OperandCase)
+    )
+
+
+@cache
+def tied_cases(plan: OperationPlan) -> Cases:
+    """Equal largest and smallest values, where the order of equals matters."""
+    if plan.operation not in _ORDERING:
+        return ()
+    return _distinct(_plainly(case) for case in cases_of(plan, tied_values))
+
+
+@cache
+def failing_cases(plan: OperationPlan) -> tuple[tuple[OperationCase, type[BaseException]], ...]:
+    """Calls that the reference refuses for their values, with what it raises."""
+    cases = _distinct(_plainly(case) for case in cases_of(plan, failing_values))
+    raised = [(case, outcome(lambda case=case: run_case(case, on_reference))) for case in cases]  # type: ignore[misc]  # mypy infers no default of a lambda
+    return tuple((case, type(error)) for case, error in raised if error is not None)
+
+
+@cache
+def one_case(plan: OperationPlan) -> Cases:
+    """One call with compact operands."""
+    return plain_cases(plan)[:1]
+
+
+@cache
+def gradient_calls(plan: OperationPlan) -> Cases:
+    """Calls through which gradients flow: one with compact operands, some with others."""
+    if not takes_gradient(plan):
+        return ()
+    cases = _distinct(_plainly(case) for case in cases_of(plan, smooth_values))
+    return (*cases[:1], *layout_cases(plan)[::5])
