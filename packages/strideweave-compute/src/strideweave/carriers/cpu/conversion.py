@@ -31,13 +31,14 @@ _PLAIN_TYPES: Final[dict[DType, frozenset[type]]] = {
 }
 
 
-def storage_array(values: Iterable[Any], dtype: DType) -> Array:
+def storage_array(values: Iterable[Any], dtype: DType, carrier: str = "CPU") -> Array:
     """Copy values into fresh storage.
 
     Args:
         values: One value per slot; None becomes zero. A one-dimensional array of the element type
             of ``dtype`` is copied as it is.
-        dtype: A dtype that CPU stores.
+        dtype: A dtype that the carrier stores.
+        carrier: Name of the carrier class, for messages.
 
     Returns:
         A one-dimensional contiguous array.
@@ -55,7 +56,8 @@ def storage_array(values: Iterable[Any], dtype: DType) -> Array:
         if isinstance(values, Iterable):
             raise
         raise TypeError(
-            f"CPU.new_like: values must be iterable, got {values!r} ({type(values).__qualname__})"
+            f"{carrier}.new_like: values must be iterable, got {values!r} "
+            f"({type(values).__qualname__})"
         ) from None
     types = set(map(type, entries))
     if type(None) in types:
