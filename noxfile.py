@@ -27,6 +27,7 @@ nox.options.sessions = [
     "tiered",
     "storage",
     "compute",
+    "metal",
     "integration",
     "core",
 ]
@@ -41,6 +42,7 @@ SECOND_OPINION = "pyright[nodejs]>=1.1.400"
 TYPED_BY_NUMPY = {"storage", "compute"}
 NUMPY_STUBS = "numpy<2.5"  # the last ones for the oldest Python; later stubs differ in overloads
 EXAMPLE_DATA = "scikit-learn>=1.3"  # ships the data that examples/digits.py trains on
+METAL_DEVICE = "STRIDEWEAVE_METAL_DEVICE"
 STARTED = time.monotonic()
 
 
@@ -48,6 +50,12 @@ def install_wheels(session: nox.Session, layers: list[str], *tools: str) -> None
     wheels = [str(next(DIST.glob(f"strideweave_{name}-*.whl"))) for name in layers]
     session.install(*wheels, *tools)
     session.install("--force-reinstall", "--no-deps", *wheels)  # same version, new content
+
+
+def install_metal(session: nox.Session) -> None:
+    """Install what Metal needs, and choose its device: MLX's CPU unless the caller did."""
+    session.install(f"{next(DIST.glob('strideweave_compute-*.whl'))}[metal]")
+    session.env[METAL_DEVICE] = os.environ.get(METAL_DEVICE, "cpu")
 
 
 def run_pytest(session: nox.Session, *arguments: str) -> None:
@@ -123,6 +131,18 @@ def install_torch(session: nox.Session) -> None:
 
 
 @nox.session(requires=["wheels"])
+def metal(session: nox.Session) -> None:
+    """Test Metal on MLX's CPU device, or on an Apple GPU where the environment chooses it."""
+    install_wheels(session, list(LAYERS), *TEST_TOOLS, *TYPE_TOOLS, EXAMPLE_DATA)
+    install_metal(session)
+    choice = "not slow" if session.env[METAL_DEVICE] == "gpu" else "not slow and not metal"
+    run_pytest(session, "-n2", "-m", choice, "tests/metal")
+    session.install(NUMPY_STUBS)
+    with session.chdir(ROOT / "packages/strideweave-compute"):
+        session.run("mypy", "src", "../../tests/metal")
+
+
+@nox.session(requires=["wheels"])
 def integration(session: nox.Session) -> None:
     """Run the tests that need all layers together, with PyTorch as a peer where there is one."""
     install_wheels(session, list(LAYERS), *TEST_TOOLS, EXAMPLE_DATA)
@@ -150,6 +170,7 @@ def packaging(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Run the examples of all docstrings and of the Markdown files."""
     install_wheels(session, list(LAYERS), *TEST_TOOLS)
+    install_metal(session)
     run_pytest(session, "tests/docs")
 
 

@@ -33,7 +33,8 @@ print(json.dumps({
 COMPLETE = {
     "names": ["CPU", "Generic", "TileSet"],
     "advertised": [
-        *("BlockDeviceCarrier", "CPU", "Evictable", "FileBacked", "Generic", "TiledEvictable"),
+        *("BlockDeviceCarrier", "CPU", "Evictable", "FileBacked", "Generic", "Metal"),
+        "TiledEvictable",
     ],
     "same": True,
     "version": "0.1.0",

@@ -65,6 +65,7 @@ EXPORTS = {
     "strideweave.carriers.evictable": "Evictable",
     "strideweave.carriers.file_backed": "FileBacked",
     "strideweave.carriers.generic": "Generic",
+    "strideweave.carriers.metal": "Metal",
     "strideweave.carriers.move": MOVEMENT
     + "dispatch_move register_move_operation registered_move_operation unregister_move_operation",
     "strideweave.carriers.operation_capability": CAPABILITY_TYPES
@@ -105,9 +106,11 @@ EXPORTS = {
 MOVE_OPERATIONS = [
     *("BlockDeviceToCpuMoveOperation", "CpuToBlockDeviceMoveOperation"),
     *("CpuToFileBackedMoveOperation", "FileBackedToCpuMoveOperation"),
+    *("CpuToMetalMoveOperation", "MetalToCpuMoveOperation", "MetalToMetalMoveOperation"),
 ]
 OTHER_LAYERS = [
     *("BlockDevice", "BlockDeviceCarrier", "CPU", "Evictable", "FileBacked", "Generic"),
+    "Metal",
     *("AwaitProjection", "AwaitResidency", "ResidencyPlan", "ResidencyPolicy", "TileSelection"),
     *("TileSet", "TiledEvictable", "TiledResidencyFacet"),
     *MOVE_OPERATIONS,

@@ -356,6 +356,16 @@ if TYPE_CHECKING:
     from strideweave.carriers.evictable import Evictable as Evictable  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.file_backed import FileBacked as FileBacked  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.generic import Generic as Generic  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.metal import Metal as Metal  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        CpuToMetalMoveOperation as CpuToMetalMoveOperation,
+    )
+    from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        MetalToCpuMoveOperation as MetalToCpuMoveOperation,
+    )
+    from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        MetalToMetalMoveOperation as MetalToMetalMoveOperation,
+    )
     from strideweave.carriers.move.explanation import MoveExplanation, explain_move
     from strideweave.carriers.tiled_evictable import AwaitProjection as AwaitProjection  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.tiled_evictable import AwaitResidency as AwaitResidency  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -379,10 +389,14 @@ else:
         "CPU": ("strideweave.carriers.cpu", "strideweave-compute"),
         "CpuToBlockDeviceMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
         "CpuToFileBackedMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
+        "CpuToMetalMoveOperation": ("strideweave.carriers.metal", "strideweave-compute"),
         "Evictable": ("strideweave.carriers.evictable", "strideweave-storage"),
         "FileBacked": ("strideweave.carriers.file_backed", "strideweave-storage"),
         "FileBackedToCpuMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
         "Generic": ("strideweave.carriers.generic", "strideweave-storage"),
+        "Metal": ("strideweave.carriers.metal", "strideweave-compute"),
+        "MetalToCpuMoveOperation": ("strideweave.carriers.metal", "strideweave-compute"),
+        "MetalToMetalMoveOperation": ("strideweave.carriers.metal", "strideweave-compute"),
         "ResidencyPlan": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
         "ResidencyPolicy": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),
         "TileSelection": ("strideweave.carriers.tiled_evictable", "strideweave-tiered"),

@@ -9,7 +9,10 @@ MOVE_OPERATIONS: Final = {
     "BlockDeviceToCpuMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
     "CpuToBlockDeviceMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
     "CpuToFileBackedMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
+    "CpuToMetalMoveOperation": ("strideweave.carriers.metal", "strideweave-compute"),
     "FileBackedToCpuMoveOperation": ("strideweave.carriers.cpu", "strideweave-compute"),
+    "MetalToCpuMoveOperation": ("strideweave.carriers.metal", "strideweave-compute"),
+    "MetalToMetalMoveOperation": ("strideweave.carriers.metal", "strideweave-compute"),
 }
 """Move operations of concrete carriers: the module and the distribution of each, by name."""
 

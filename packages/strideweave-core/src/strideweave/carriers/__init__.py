@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from strideweave.carriers.evictable import Evictable as Evictable  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.file_backed import FileBacked as FileBacked  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.generic import Generic as Generic  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from strideweave.carriers.metal import Metal as Metal  # type: ignore[import-not-found,import-untyped,unused-ignore]
 else:
     _OPTIONAL = {  # name: (module that defines it, distribution that ships the module)
         "BlockDevice": ("strideweave.carriers.block_device", "strideweave-storage"),
@@ -76,6 +77,7 @@ else:
         "Evictable": ("strideweave.carriers.evictable", "strideweave-storage"),
         "FileBacked": ("strideweave.carriers.file_backed", "strideweave-storage"),
         "Generic": ("strideweave.carriers.generic", "strideweave-storage"),
+        "Metal": ("strideweave.carriers.metal", "strideweave-compute"),
     }
 
     def __getattr__(name):

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
         FileBackedToCpuMoveOperation as FileBackedToCpuMoveOperation,
     )
+    from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        CpuToMetalMoveOperation as CpuToMetalMoveOperation,
+    )
+    from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        MetalToCpuMoveOperation as MetalToCpuMoveOperation,
+    )
+    from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        MetalToMetalMoveOperation as MetalToMetalMoveOperation,
+    )
     from strideweave.carriers.move.entry import copy as copy
     from strideweave.carriers.move.entry import move as move
     from strideweave.carriers.move.operations import (

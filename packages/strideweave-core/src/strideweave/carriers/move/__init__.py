@@ -38,6 +38,15 @@ if TYPE_CHECKING:
     from strideweave.carriers.cpu import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
         FileBackedToCpuMoveOperation as FileBackedToCpuMoveOperation,
     )
+    from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        CpuToMetalMoveOperation as CpuToMetalMoveOperation,
+    )
+    from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        MetalToCpuMoveOperation as MetalToCpuMoveOperation,
+    )
+    from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        MetalToMetalMoveOperation as MetalToMetalMoveOperation,
+    )
 else:
 
     def __getattr__(name):

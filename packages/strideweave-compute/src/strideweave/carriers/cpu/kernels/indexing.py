@@ -22,10 +22,19 @@ def _indices(invocation: ResolvedInvocation, extent: int) -> Indices:
         IndexError: An index is negative or not below ``extent``.
     """
     indices: Indices = operand(invocation, 1).reshape(-1).astype(numpy.intp)
+    check_range(invocation.name, indices, extent)
+    return indices
+
+
+def check_range(operation: str, indices: Indices, extent: int) -> None:
+    """Refuse indices outside a mode.
+
+    Raises:
+        IndexError: An index is negative or not below ``extent``; the first one is named.
+    """
     if indices.min() < 0 or indices.max() >= extent:
         first = int(numpy.argmax(numpy.logical_or(indices < 0, indices >= extent)))
-        raise index_out_of_range(invocation.name, first, int(indices[first]), extent)
-    return indices
+        raise index_out_of_range(operation, first, int(indices[first]), extent)
 
 
 def _gather(invocation: ResolvedInvocation) -> Tensor:
@@ -47,12 +56,17 @@ def _gather(invocation: ResolvedInvocation) -> Tensor:
 
 def _scatter(invocation: ResolvedInvocation) -> Tensor:
     values, indices = _base(invocation)
-    _check_distinct(indices, values.shape[1])
+    check_distinct(indices, values.shape[1])
     values[:, indices] = _updates(invocation, values, indices)
     return result(values.reshape(-1), invocation.results[0])
 
 
-def _check_distinct(indices: Indices, extent: int) -> None:
+def check_distinct(indices: Indices, extent: int) -> None:
+    """Refuse an index of ``scatter`` that occurs twice; all are in range.
+
+    Raises:
+        ValueError: The first repetition is named.
+    """
     reached = numpy.zeros(extent, numpy.bool_)
     reached[indices] = True
     if numpy.count_nonzero(reached) == indices.size:

@@ -1,0 +1,93 @@
+"""Which primitives of a device give exactly the results of the host.
+
+A GPU may flush subnormals, or divide and take roots inexactly. What this finds is computed on the
+CPU, in the same memory.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy
+from numpy.typing import NDArray
+
+from strideweave.carriers.cpu.conversion import Floats
+
+if TYPE_CHECKING:
+    import mlx.core as mx
+
+_VALUES: Final = numpy.array(
+    [
+        *(0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1.5, 0.1, -7.3, 16777217.0, 1e10),
+        *(1e-45, -1e-40, 1.1754942e-38, 1.17549435e-38, 3e-39),
+        *(3.4028235e38, -1e38, numpy.inf, -numpy.inf, numpy.nan),
+    ],
+    numpy.float32,
+)
+
+_UNARY: Final[Mapping[str, Callable[[Floats], Any]]] = {
+    "abs": numpy.absolute,
+    "ceil": numpy.ceil,
+    "floor": numpy.floor,
+    "negative": numpy.negative,
+    "round": numpy.rint,
+    "sqrt": numpy.sqrt,
+}
+_BINARY: Final[Mapping[str, Callable[[Floats, Floats], Any]]] = {
+    "add": numpy.add,
+    "divide": numpy.divide,
+    "equal": numpy.equal,
+    "greater": numpy.greater,
+    "greater_equal": numpy.greater_equal,
+    "less": numpy.less,
+    "less_equal": numpy.less_equal,
+    "maximum": numpy.maximum,
+    "minimum": numpy.minimum,
+    "multiply": numpy.multiply,
+    "not_equal": numpy.not_equal,
+    "subtract": numpy.subtract,
+}
+_ORDER_OF_ZEROS_IS_FREE: Final = frozenset({"maximum", "minimum"})
+
+
+def inexact_primitives(core: ModuleType, device: "mx.Device") -> frozenset[str]:
+    """Name the primitives that differ from NumPy in some bit.
+
+    Args:
+        core: The module ``mlx.core``.
+        device: Where to compute.
+    """
+    return frozenset(
+        name
+        for name, operands, expected in _checks()
+        if not _agree(name, _computed(core, device, name, operands), expected)
+    )
+
+
+def _checks() -> Iterator[tuple[str, tuple[Floats, ...], NDArray[Any]]]:
+    """Give each primitive with operands that meet in every pair, and the exact results."""
+    lhs, rhs = (grid.ravel() for grid in numpy.meshgrid(_VALUES, _VALUES))
+    # The kernels take remainders of magnitudes only.
+    magnitudes = numpy.absolute(lhs), numpy.absolute(rhs)
+    with numpy.errstate(all="ignore"):
+        for name, unary in _UNARY.items():
+            yield name, (_VALUES,), unary(_VALUES)
+        for name, binary in _BINARY.items():
+            yield name, (lhs, rhs), binary(lhs, rhs)
+        yield "remainder", magnitudes, numpy.fmod(*magnitudes)
+
+
+def _computed(
+    core: ModuleType, device: "mx.Device", name: str, operands: tuple[Floats, ...]
+) -> NDArray[Any]:
+    return numpy.asarray(getattr(core, name)(*map(core.array, operands), stream=device))
+
+
+def _agree(name: str, actual: NDArray[Any], expected: NDArray[Any]) -> bool:
+    if expected.dtype == numpy.bool_:
+        return numpy.array_equal(actual, expected)
+    same = actual.view(numpy.int32) == expected.view(numpy.int32)
+    same |= numpy.isnan(actual) & numpy.isnan(expected)
+    if name in _ORDER_OF_ZEROS_IS_FREE:
+        same |= (actual == 0) & (expected == 0)
+    return bool(same.all())
