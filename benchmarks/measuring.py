@@ -64,11 +64,15 @@ def medians(
     Returns:
         The median seconds of one call of each.
     """
-    counts = _block_length(first, clock), _block_length(second, clock)
     samples: tuple[list[float], list[float]] = ([], [])
+    blocks = [
+        (call, _block_length(call, clock), times)
+        for call, times in zip((first, second), samples, strict=True)
+    ]
     for _ in range(ROUNDS):
-        for call, count, times in zip((first, second), counts, samples, strict=True):
+        for call, count, times in blocks:
             times.append(_seconds(call, count, clock) / count)
+        blocks.reverse()  # neither always follows the other, which warms or evicts what it uses
     return statistics.median(samples[0]), statistics.median(samples[1])
 
 

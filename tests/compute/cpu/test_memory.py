@@ -1,6 +1,7 @@
 """Wrapped memory, lifetime, spans and export of CPU."""
 
 import gc
+import mmap
 from array import array
 from ctypes import addressof, c_uint8
 
@@ -90,6 +91,32 @@ def test_pointer_and_dlpack_info() -> None:
     }
     carrier.release()
     assert carrier.pointer() == 0 and carrier.dlpack_info()["pointer"] == 0
+
+
+@pytest.mark.rule("C-51", "B-32")
+@pytest.mark.parametrize("dtype", [FLOAT, INT, BOOL])
+def test_large_storage_starts_at_a_page(dtype: DType) -> None:
+    slots = 2**20 + 3
+    zeros = CPU(slots, dtype=dtype)
+    values = np.ones(slots, zeros._host_array().dtype)  # type: ignore[union-attr]
+    carriers = {
+        0: [zeros, zeros.allocate_like(slots)],
+        slots: [zeros.new_like(values), CPU(0, dtype=dtype).new_like(values)],
+        None: [CPU(slots, dtype=dtype, empty=True)],
+    }
+    for ones, alike in carriers.items():
+        for carrier in alike:
+            buffer = carrier._host_array()
+            assert buffer is not None and carrier.pointer() % mmap.PAGESIZE == 0
+            assert buffer.shape == (slots,) and buffer.flags.c_contiguous
+            assert ones in (None, np.count_nonzero(buffer))
+
+
+@pytest.mark.rule("C-51", "C-33")
+def test_more_memory_than_there_is() -> None:
+    for slots in (2**60, 2**61 - 1):
+        with pytest.raises(MemoryError):
+            CPU(slots, empty=True)
 
 
 @pytest.mark.rule("C-55")

@@ -100,6 +100,20 @@ def test_a_span_with_holes_goes_by_one_call_each_way(open_device: Open, device_c
     assert destination.is_released() and destination.size() == 0
 
 
+@pytest.mark.rule("B-25", "B-32", "C-51")
+def test_large_storage_of_cpu_goes_directly_without_a_copy(
+    open_device: Open, device_calls: Any
+) -> None:
+    device, count = open_device(2**22, direct=True), 2**18
+    values = np.random.default_rng(3).random(count, np.float32)
+    source, target = CPU(count), CPU(count, empty=True)
+    over(source)[...] = values
+    stored = sw.copy(over(source), device.allocate(count, empty=True))
+    loaded = sw.copy(stored, target)
+    assert device_calls.take() == [("_pwrite_from", 4 * count, 0), ("_pread_into", 4 * count, 0)]
+    assert np.array_equal(loaded.numpy(), values)
+
+
 @pytest.mark.rule("B-51")
 def test_offsets_are_left_behind(open_device: Open, device_calls: Any) -> None:
     device = open_device()

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import mmap
 from array import array
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +24,9 @@ def floats(count: int) -> Any:
 
 
 def aligned(count: int) -> Any:
-    """Give room for floats that starts at a multiple of 4096."""
-    raw = np.zeros(count * 4 + 4096, np.uint8)
-    start = -raw.__array_interface__["data"][0] % 4096
+    """Give room for floats that starts at a page."""
+    raw = np.zeros(count * 4 + mmap.PAGESIZE, np.uint8)
+    start = -raw.__array_interface__["data"][0] % mmap.PAGESIZE
     return raw[start : start + count * 4].view(np.float32)
 
 
@@ -201,7 +202,7 @@ def test_unaligned_memory_goes_through_one_page_aligned_buffer(
 
     monkeypatch.setattr(transfers._Transfer, "step", observed)
     slots = (2 * transfers.BOUNCE_BYTES + 8192) // 4
-    carrier = open_device(2**23, direct=True).allocate(slots, empty=True)
+    carrier = open_device(2**25, direct=True).allocate(slots, empty=True)
     values, out = unaligned(slots), unaligned(slots)
     values[:] = floats(slots)
     spans.write_span(carrier, 0, values.data)
@@ -213,19 +214,42 @@ def test_unaligned_memory_goes_through_one_page_aligned_buffer(
 
 
 @pytest.mark.rule("B-32", "B-25")
-def test_aligned_memory_is_written_in_place(open_device: Open, device_calls: Any) -> None:
+def test_aligned_memory_is_transferred_in_place(open_device: Open, device_calls: Any) -> None:
     slots = (2 * transfers.BOUNCE_BYTES) // 4
-    device = open_device(2**23, direct=True)
+    device = open_device(2**25, direct=True)
     carrier = device.allocate(slots, empty=True)
-    values = aligned(slots)
+    values, out = aligned(slots), aligned(slots)
     values[:] = floats(slots)
     spans.write_span(carrier, 0, values.data)
     assert device_calls.take() == [("_pwrite_from", slots * 4, 0)]
-    assert device._arena._channel._bounce is None and carrier[slots - 1] == values[-1]
+    spans.read_span(carrier, 0, out.data)
+    assert device_calls.take() == [("_pread_into", slots * 4, 0)]
+    assert device._arena._channel._bounce is None and np.array_equal(out, values)
+
+
+@pytest.mark.rule("B-32", "B-33")
+def test_only_whole_pages_are_read_in_place(open_device: Open, device_calls: Any) -> None:
+    device = open_device(direct=True)
+    page = mmap.PAGESIZE
+    carrier = device.allocate(page // 2, empty=True)
+    values = floats(page // 2)
+    spans.write_span(carrier, 0, values.data)
+    device_calls.take()
+    out = aligned((page + 1028) // 4)  # a page, two blocks and a slot
+    spans.read_span(carrier, 0, out.data)
+    assert device_calls.take() == [
+        ("_pread_into", page, 0),
+        ("_pread_into", 1024, page),
+        ("_pread_into", 4, page + 1024),
+    ]
+    assert np.array_equal(out, values[: len(out)])
+    spans.read_span(carrier, 1, out.data)  # the memory of the first whole block begins at no page
+    assert [length for _, length, _ in device_calls.take()] == [508, page + 512, 8]
+    assert np.array_equal(out, values[1 : 1 + len(out)])
 
 
 @pytest.mark.rule("B-32", "B-52")
-def test_a_failed_direct_read_leaves_aligned_memory_alone(
+def test_a_failed_direct_read_leaves_unaligned_memory_alone(
     open_device: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     carrier = open_device(direct=True).allocate(1024)
@@ -235,7 +259,7 @@ def test_a_failed_direct_read_leaves_aligned_memory_alone(
         raise OSError(errno.EIO, "gone")
 
     monkeypatch.setattr(system, "_pread_into", spoiling)
-    out = aligned(1024)
+    out = unaligned(1024)
     out[:] = 7.0
     with pytest.raises(OSError, match="gone"):
         spans.read_span(carrier, 0, out.data)

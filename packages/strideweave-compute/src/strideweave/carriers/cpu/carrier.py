@@ -14,6 +14,7 @@ from strideweave.carriers.capability_queries import register_operation_capabilit
 from strideweave.carriers.class_record import class_record
 from strideweave.carriers.closed import reject_carrier_subclass
 from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, storage_array, zero_or_one
+from strideweave.carriers.cpu.memory import new_storage
 from strideweave.carriers.generic.capabilities import catalogue_capabilities
 from strideweave.carriers.normalization import NORMALIZERS
 from strideweave.dtype import DType
@@ -84,10 +85,8 @@ class CPU(Carrier):
         _check_extent(slots, element)
         if pointer is not None:
             self._buffer = _wrapped(pointer, slots, element)
-        elif empty:
-            self._buffer = numpy.empty(slots, element)
         else:
-            self._buffer = numpy.zeros(slots, element)
+            self._buffer = new_storage(slots, element, empty=empty)
         self._size = slots
         super().__init__()
 

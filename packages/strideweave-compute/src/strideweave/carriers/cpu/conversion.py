@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 import numpy
 from numpy.typing import NDArray
 
+from strideweave.carriers.cpu.memory import copied_storage
 from strideweave.carriers.normalization import NORMALIZERS
 from strideweave.dtype import DType
 from strideweave.dtype.storage import storage_zero
@@ -49,7 +50,7 @@ def storage_array(values: Iterable[Any], dtype: DType, carrier: str = "CPU") -> 
     """
     element = NUMPY_DTYPES[dtype]
     if isinstance(values, numpy.ndarray) and values.ndim == 1 and values.dtype == element:
-        return values.copy(order="C")
+        return copied_storage(values)
     try:
         entries = list(values)
     except TypeError:

@@ -43,7 +43,7 @@ class BlockDeviceToCpuMoveOperation(MoveOperation):
     """Moves from an extent of a block device to CPU, into the CPU's own memory.
 
     The CPU's version advances when the transfer starts. A transfer that fails faults the device,
-    and may have changed a prefix of the CPU's slots.
+    and may have changed any of the slots that it was to fill.
 
     Examples:
         >>> import strideweave as sw

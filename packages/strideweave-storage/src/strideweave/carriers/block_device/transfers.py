@@ -14,7 +14,8 @@ Bytes: TypeAlias = memoryview
 SystemCall: TypeAlias = Callable[[int, Bytes, int], int]
 
 MOST_BYTES_PER_CALL: Final = 2**31 - 4096
-BOUNCE_BYTES: Final = 2**20
+# Shorter pieces wait for the device more often than they copy; longer ones leave the caches.
+BOUNCE_BYTES: Final = 2**22
 ZERO_PIECE_BYTES: Final = 2**26
 
 _REFUSALS: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
@@ -125,32 +126,44 @@ class Channel:
 
     def _run_direct(self, transfer: "_Transfer", middle: Bytes) -> int:
         """Transfer whole blocks until direct transfers do not go on, and count the bytes."""
-        # A failed direct read leaves anything in memory, and callers may see theirs afterwards.
-        is_in_place = not transfer.is_read and _address(middle) % self._block_bytes == 0
-        bounce = None if is_in_place else self._bounce_buffer()
-        most = MOST_BYTES_PER_CALL // self._block_bytes * self._block_bytes
+        in_place_bytes = self._in_place_bytes(transfer, middle)
         done = 0
         while done < len(middle):
-            rest = middle[done : done + most]
-            count = self._direct_call(transfer, rest, bounce)
+            try:
+                if done < in_place_bytes:
+                    count = self._step_in_place(transfer, middle[done:in_place_bytes])
+                else:
+                    count = self._step_bounced(transfer, middle[done:])
+            except OSError as error:
+                if error.errno not in _REFUSALS:
+                    raise
+                self.is_direct = False
+                break
             done += count
-            if count == 0 or count % self._block_bytes:
+            if count % self._block_bytes:
                 break
         return done
 
-    def _direct_call(self, transfer: "_Transfer", rest: Bytes, bounce: Bytes | None) -> int:
-        """Make one direct call; 0 when the system refuses direct transfers."""
-        piece = rest if bounce is None else bounce[: len(rest)]
-        if bounce is not None and not transfer.is_read:
+    def _in_place_bytes(self, transfer: "_Transfer", middle: Bytes) -> int:
+        """Count the bytes, from the first, that need not go through the bounce buffer."""
+        address = _address(middle)
+        if not transfer.is_read:
+            return 0 if address % self._block_bytes else len(middle)
+        # Whole pages only: during a fork the system may lose what it reads into a page that
+        # another thread writes to.
+        unit = max(self._block_bytes, mmap.PAGESIZE)
+        return 0 if address % unit else len(middle) // unit * unit
+
+    def _step_in_place(self, transfer: "_Transfer", rest: Bytes) -> int:
+        most = MOST_BYTES_PER_CALL // self._block_bytes * self._block_bytes
+        return transfer.step(self._node.direct_descriptor, rest[:most])
+
+    def _step_bounced(self, transfer: "_Transfer", rest: Bytes) -> int:
+        piece = self._bounce_buffer()[: len(rest)]
+        if not transfer.is_read:
             piece[:] = rest[: len(piece)]
-        try:
-            count = transfer.step(self._node.direct_descriptor, piece)
-        except OSError as error:
-            if error.errno not in _REFUSALS:
-                raise
-            self.is_direct = False
-            return 0
-        if bounce is not None and transfer.is_read:
+        count = transfer.step(self._node.direct_descriptor, piece)
+        if transfer.is_read:
             rest[:count] = piece[:count]
         return count
 
