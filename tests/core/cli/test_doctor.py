@@ -60,7 +60,9 @@ def section(output: str, title: str) -> dict[str, str]:
 
 def test_reports_versions_and_the_machine(ask: Any, shelf: Any) -> None:
     answer = ask("doctor")
-    assert answer.output.startswith(f"CPython {platform.python_version()} on {platform.system()} ")
+    assert answer.output.startswith(
+        f"CPython {platform.python_version()} on {platform.system()} {platform.machine()}\n"
+    )
     assert section(answer.output, "layers")["strideweave-core"] == CORE
     assert section(answer.output, "libraries")["pytest"] == version("pytest")
     assert {*section(answer.output, "devices")} == {"processor", "block devices"}

@@ -131,8 +131,8 @@ def _fault(carrier: Carrier) -> str | None:
 
 def devices() -> tuple[Finding, ...]:
     """Look at the machine."""
-    processor = f"{platform.machine()}, {os.cpu_count()} logical CPUs"
-    return Finding("processor", processor), Finding("block devices", _block_devices())
+    processor = Finding("processor", f"{os.cpu_count()} logical CPUs")
+    return processor, Finding("block devices", _block_devices())
 
 
 def _block_devices() -> str:

@@ -32,7 +32,7 @@ def _run(arguments: Namespace) -> int:
 
 def _platform() -> str:
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    return f"{python} on {platform.system()} {platform.release()}"
+    return f"{python} on {platform.system()} {platform.machine()}"
 
 
 def _report(sections: dict[str, tuple[Finding, ...]]) -> Iterator[str]:
