@@ -3,7 +3,7 @@
 import gc
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -45,6 +45,26 @@ def test_other_threads_are_not_seen_and_have_their_own_profiler(f: Make) -> None
     (event,) = own.events()
     assert event.name == "neg"
     assert event.thread_id != profiler.events()[0].thread_id == threading.get_ident()
+
+
+@pytest.mark.rule("A-42", "G-14")
+def test_one_of_many_threads_enters_a_profiler() -> None:
+    barrier = threading.Barrier(8)
+
+    def enter(profiler: Profiler) -> bool:
+        barrier.wait(timeout=10)
+        try:
+            with profiler:
+                return True
+        except RuntimeError as error:
+            assert "single-use" in str(error)
+            return False
+
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(50):
+            profiler = profile()
+            entered = list(pool.map(enter, [profiler] * 8))
+            assert sorted(entered) == [False] * 7 + [True] and profiler.events() == ()
 
 
 @pytest.mark.rule("A-48")

@@ -2,21 +2,33 @@
 
 import os
 from collections.abc import Callable
-from threading import Lock, RLock
+from threading import Lock, RLock, local
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    AnyLock: TypeAlias = Lock | RLock
+
+_locks: "Final[list[AnyLock]]" = []
 
 
-def hold_across_fork(lock: "Lock | RLock") -> None:
+class _Here(local):
+    def __init__(self) -> None:
+        self.held: list[AnyLock] = []
+
+
+_here: Final = _Here()
+
+
+def hold_across_fork(lock: "AnyLock") -> None:
     """Let every fork wait for a lock.
 
     Otherwise a forked child could find it held, for ever, by a thread that the child does not have.
 
     Args:
-        lock: A lock under which no foreign code runs and no other lock is taken.
+        lock: A lock that lives as long as the process, under which nothing waits for other work.
+            The thread that holds it may fork only if it is reentrant.
     """
-    if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-        os.register_at_fork(
-            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
-        )
+    _locks.append(lock)
 
 
 def run_in_child(callback: Callable[[], object]) -> None:
@@ -25,5 +37,31 @@ def run_in_child(callback: Callable[[], object]) -> None:
     Args:
         callback: Forgets what only the parent's other threads could end.
     """
-    if hasattr(os, "register_at_fork"):
+    if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
         os.register_at_fork(after_in_child=callback)
+
+
+def _take() -> None:
+    """Take every lock, waiting for one only while no other is held.
+
+    A thread under one of them may want another one, as Python may run finalizers there.
+    """
+    while True:
+        for lock in tuple(_locks):
+            if not lock.acquire(blocking=False):
+                break
+            _here.held.append(lock)
+        else:
+            return
+        _give_back()
+        with lock:
+            pass
+
+
+def _give_back() -> None:
+    while _here.held:
+        _here.held.pop().release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take, after_in_parent=_give_back, after_in_child=_give_back)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from threading import Lock
+from threading import RLock
 from typing import Generic, TypeVar, final
 
+from strideweave._fork import hold_across_fork
 from strideweave.commands.lexer import Token, require_command
 
 Spec = TypeVar("Spec")
@@ -18,12 +19,14 @@ REMEMBERED = 1024
 class CompiledCommands(Generic[Spec]):
     """Compiles commands and remembers the most recently used successes.
 
-    Equal strings give the identical spec, from every thread, as long as it is remembered.
+    Equal strings give the identical spec, from every thread, as long as it is remembered. There is
+    one for each kind of command, as long as the process lives.
     """
 
     def __init__(self, compile_command: Callable[[str], Spec]) -> None:
         self._compile = compile_command
-        self._lock = Lock()
+        self._lock = RLock()
+        hold_across_fork(self._lock)
         self._specs: OrderedDict[str, Spec] = OrderedDict()
 
     def __call__(self, command: str) -> Spec:

@@ -3,6 +3,7 @@
 import threading
 from typing import TYPE_CHECKING, final
 
+from strideweave._fork import hold_across_fork
 from strideweave.dtype.identity import Structure, first_difference
 from strideweave.dtype.public_module import PUBLIC_MODULE
 
@@ -19,6 +20,7 @@ class DTypeRegistry:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        hold_across_fork(self._lock)
         self._by_name: dict[str, DType] = {}
         self._by_structure: dict[Structure, str] = {}
 

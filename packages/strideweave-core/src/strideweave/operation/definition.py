@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, final
 
 import strideweave.operation.pipeline as pipeline
+from strideweave._fork import hold_across_fork
 from strideweave.layout import Layout
 from strideweave.operation.invocation import BoundOperationCall, ResolvedInvocation, VJPContext
 from strideweave.operation.operation import VIEW_OPERATION_NAMES
@@ -209,7 +210,8 @@ class _Registry:
     """Permanent, atomic registration by name."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        hold_across_fork(self._lock)
         self._definitions: dict[str, OperationDefinition] = {}
 
     def add(self, definition: OperationDefinition) -> None:

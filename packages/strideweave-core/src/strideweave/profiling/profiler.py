@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from threading import Lock
 from typing import Literal, final
 
 from strideweave.carriers.base import Carrier
@@ -49,22 +48,21 @@ class Profiler:
 
     _recorder: Recorder | None = None  # until the recording ends
     _events: list[ProfilerEvent] | None = None  # once it ended with a result
-    _was_entered: bool = False
 
     def __init__(
         self, *, carriers: Iterable[type[Carrier]] | None = None, record_shapes: bool = False
     ) -> None:
         self._carriers = _carrier_classes(carriers)
         self._record_shapes = _flag(record_shapes, "record_shapes")
-        self._entering = Lock()
+        self._entries = [None]  # taken, atomically, by the one entry
 
     def __enter__(self) -> "Profiler":
-        with self._entering:
-            if self._was_entered:
-                raise RuntimeError(
-                    "a Profiler is single-use, and this one was entered before; make a new one"
-                )
-            self._was_entered = True
+        try:
+            self._entries.pop()
+        except IndexError:
+            raise RuntimeError(
+                "a Profiler is single-use, and this one was entered before; make a new one"
+            ) from None
         if recording.active is not None and not recording.active.is_ended:
             raise RuntimeError("a profiler is already active on this thread; exit it first")
         self._recorder = Recorder(self._carriers, self._record_shapes)
