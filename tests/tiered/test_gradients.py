@@ -330,6 +330,138 @@ def test_a_failing_backward_changes_nothing(
     assert flat(x.grad) == [0, 1, 0, 1]
 
 
+STREAMED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "relu": lambda x, y: sw.relu(x),
+    "mul": sw.mul,
+    "matmul": sw.matmul,
+}
+
+
+@pytest.mark.rule("TE-96", "TE-98", "G-3")
+@pytest.mark.parametrize("stage", ["prepare", "submit", "complete"])
+@pytest.mark.parametrize("name", STREAMED)
+def test_a_streamed_backward_fails_at_every_transfer_without_a_trace(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    controlled: Any,
+    controlled_tiers: Tiers,
+    name: str,
+    stage: str,
+) -> None:
+    x, y = (
+        full(tiled((2, 2), (1, 2), values, stored=True, capacity=1, tiers=controlled_tiers))
+        for values in ([-1, 2, -3, 4, 5, 6, -7, 8], [1, -1, 2, 0, 3, 1, 1, 2])
+    )
+    result = STREAMED[name](x, y)
+    states = [carrier_of(tensor)._state for tensor in (x, y)]
+    position = 0
+    while True:
+        for tensor in (x, y):
+            carrier_of(tensor).evict(carrier_of(tensor).primary_tiles)
+        start = len(controlled.log)
+        controlled.fail(position, stage)
+        try:
+            result.backward(result.detach(), retain_graph=True)
+        except OSError as error:
+            assert "the test fails" in str(error)
+        if len(controlled.log) <= start + position:
+            break  # every transfer has failed once
+        controlled.failing = {}
+        for tensor, state in zip((x, y), states, strict=True):
+            assert carrier_of(tensor).version == 0
+            assert carrier_of(tensor).valid_tiles == TileSet([(0, 0), (1, 0), (0, 1), (1, 1)])
+            assert all(tile.pins == 0 and tile.holder is None for tile in state.tiles)
+            assert state.active == 0 and state.spare == []
+        if x.grad is not None:  # a failed prefetch is tried again when the tile is needed
+            x.grad = y.grad = None
+        position += 1
+    assert position >= 4
+    dense = [
+        Tensor(ArrayCarrier(0, dtype=DType.Float32).new_like(flat(t)), 0, t.layout) for t in (x, y)
+    ]
+    expected = STREAMED[name](*dense)
+    expected.backward(expected.detach())
+    assert flat(x.grad) == flat(dense[0].grad)
+    assert name == "relu" or flat(y.grad) == flat(dense[1].grad)
+
+
+@pytest.mark.rule("TE-36", "TE-95")
+@pytest.mark.parametrize("capacity", [None, 2])
+def test_backward_asks_once_per_carrier(
+    tiled: Any, full: Callable[..., Tensor], capacity: int | None
+) -> None:
+    policy = Answering()
+    carrier = tiled((2, 1), (1, 2), [1, 2, 3, 4], policy=policy, capacity=capacity)
+    other = tiled((2, 1), (1, 2), [5, 6, 7, 8], policy=policy, capacity=capacity)
+    x, twin, y = full(carrier), full(carrier), full(other)
+    everything = TileSet([(0, 0), (1, 0)])
+    for operation in (sw.mul, sw.elementwise_mul, sw.matmul):
+        result = operation(x, twin)
+        policy.calls.clear()
+        result.backward(ones(result))
+        assert policy.calls == [(everything, "backward")]
+    result = sw.mul(x, y)
+    policy.calls.clear()
+    result.backward(ones(result))
+    assert policy.calls == [(everything, "backward")] * 2
+    policy.calls.clear()
+    for result in (sw.add(x, y), sw.reduce_sum(x, "a b -> a"), sw.mul(x, 2.0)):
+        policy.calls.clear()
+        result.backward(ones(result))
+        assert policy.calls == []
+
+
+@pytest.mark.rule("TE-96", "TE-91")
+def test_gradients_of_few_open_tiles(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    dense: Callable[..., Tensor],
+    controlled: Any,
+    controlled_tiers: Tiers,
+) -> None:
+    # Every tile of y's gradient takes a part from each of x's six tiles; one is open at a time.
+    x = full(tiled((3, 2), (2, 2), stored=True, capacity=1, tiers=controlled_tiers))
+    y = full(tiled((2, 2), (1, 2), stored=True, capacity=1, tiers=controlled_tiers))
+    result = sw.matmul(x, y)
+    seen: list[int] = []
+    carriers = [carrier_of(tensor) for tensor in (x, y)]
+    controlled.on_submit = lambda: seen.extend(len(c.primary_tiles.coordinates) for c in carriers)
+    result.backward(dense([1.0] * 12, 6, 2, tier=controlled_tiers[0]))
+    assert max(seen) == 1
+    columns = [[6 * k + row for row in range(6)] for k in range(4)]  # of x: 6 rows, 4 columns
+    other = [[2 * k + row for row in range(2)] for k in range(4)]
+    assert flat(x.grad) == [float(sum(column)) for column in other for _ in range(6)]
+    assert flat(y.grad) == [float(sum(column)) for column in columns for _ in range(2)]
+    for tensor in (x, y):
+        gradient = carrier_of(tensor.grad)
+        assert len(gradient.primary_tiles.coordinates) <= 1
+        assert gradient.valid_tiles == carrier_of(tensor).valid_tiles
+
+
+@pytest.mark.rule("TE-96", "TE-85")
+def test_what_needs_dense_operands_has_gradients_too(
+    tiled: Any, full: Callable[..., Tensor]
+) -> None:
+    x = full(tiled((2, 2), (1, 2), stored=True, capacity=1))
+    result = sw.reduce_sum(x, "a b -> a", accumulator_dtype=DType.Float64)
+    result.backward(ones(result, 2.0))
+    assert flat(x.grad) == [2.0] * 8
+    grouped = full(tiled((2, 2), (1, 2), stored=True, capacity=1), "(2,(2,2)):(1,(2,4))")
+    product = sw.matmul(grouped, x)
+    product.backward(ones(product))
+    assert flat(grouped.grad) == [1, 1, 5, 5, 9, 9, 13, 13]
+
+
+@pytest.mark.rule("TE-96", "TE-92")
+def test_a_streamed_backward_takes_a_tiled_cotangent(
+    tiled: Any, full: Callable[..., Tensor]
+) -> None:
+    x = full(tiled((2, 2), (1, 2), stored=True, capacity=1))
+    cotangent = full(tiled((2, 1), (1, 4), stored=True, capacity=1))
+    sw.relu(x).backward(cotangent)
+    assert flat(x.grad) == [0, 1, 2, 3, 4, 5, 6, 7]
+
+
 @pytest.mark.rule("TE-28")
 def test_a_view_has_no_tiled_gradient(tiled: Any, dense: Callable[..., Tensor]) -> None:
     view = Tensor(tiled((2,), (2,)), 0, Layout.parse("(2):(1)"))

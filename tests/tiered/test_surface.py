@@ -27,6 +27,7 @@ PUBLIC = {
 # What core shares with the layers above it, each with the rule that asks for it.
 SHARED = {
     "strideweave.autograd.buffers": "A-35: gradients on the primal's class",
+    "strideweave.autograd.fold": "TE-95: sums over broadcast modes",
     "strideweave.carriers.class_record": "TE-52: whether a class has a definition",
     "strideweave.carriers.move.claims": "TE-14, TE-62: the ownership of requests",
     "strideweave.carriers.move.handles": "TE-3: making handles",
@@ -41,6 +42,7 @@ SHARED = {
     "strideweave.layout.enumeration": "TE-55: element access where there are no spans",
     "strideweave.operation.definition": "TE-80: which operations are registered",
     "strideweave.operation.evaluation": "S-1: values of gradients",
+    "strideweave.operation.gradient": "A-35: the type of a recorded call",
     "strideweave.operation.operation": "TE-80: which operations are registered",
     "strideweave.operation.recording": "TE-53: no profile of transfers",
     "strideweave.ops.metadata": "TE-84: layouts of blocks",

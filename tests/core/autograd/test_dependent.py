@@ -110,6 +110,45 @@ def test_second_traversal_adds_into_the_same_gradient(over: Callable[..., Any]) 
     assert x.grad is first and first.tolist() == [4.0, 40.0]
 
 
+class Blockwise(Hooked):
+    """Differentiates slot by slot."""
+
+    def _differentiate(self, call: Any) -> tuple[Tensor | None, ...]:
+        positions, (cotangent,) = call.tensor_positions, call.cotangents()
+        gradients: list[list[float]] = [[] for _ in positions]
+        one = Layout.parse("(1):(1)")
+        for slot in range(self.size()):
+            operands = [
+                Tensor(operand.carrier.inner, slot, one) if hasattr(operand, "carrier") else operand
+                for operand in call.invocation.operands
+            ]
+            block = Tensor(cotangent.carrier, slot, one)
+            for values, entry in zip(
+                gradients, call.differentiate_block(operands, block), strict=True
+            ):
+                values.append(entry[0])
+        sources = [call.invocation.call.sources[position] for position in positions]
+        return tuple(
+            Tensor(self.new_like(values), 0, source.layout)
+            if call.takes_gradient(position)
+            else None
+            for position, values, source in zip(positions, gradients, sources, strict=True)
+        )
+
+
+@pytest.mark.rule("A-35")
+def test_a_carrier_may_differentiate_block_by_block(over: Callable[..., Any]) -> None:
+    x, y = over(Blockwise, [2.0, 3.0]), over(Blockwise, [4.0, 5.0])
+    cotangent = over(Blockwise, [1.0, 10.0])
+    (x * y).backward(cotangent)
+    assert x.grad.tolist() == [4.0, 50.0] and y.grad.tolist() == [2.0, 30.0]
+    assert [tensor for hook, tensor in Hooked.asked if hook == "operand"] == [cotangent]
+    (x * 3.0).backward(cotangent)
+    assert x.grad.tolist() == [7.0, 80.0]
+    (x.detach() * y).backward(cotangent)
+    assert y.grad.tolist() == [4.0, 60.0]
+
+
 @pytest.mark.rule("A-35", "G-3")
 def test_missing_hooks_are_named(over: Callable[..., Any]) -> None:
     class Passed(Operation):

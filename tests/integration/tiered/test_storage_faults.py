@@ -68,6 +68,64 @@ def test_a_streaming_operation_stays_within_its_capacity(run_program: Program) -
     )
 
 
+PROGRAM = """
+import resource
+import strideweave as sw
+from strideweave import CPU, FileBacked, Layout, Shape, Stride, Tensor, TiledEvictable
+
+MEBI = 2**20
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+def measure(columns, count, capacity):
+    def tensor(rows):
+        store = FileBacked()
+        store._allocate(rows * columns * count)
+        grid, tile = (1, count), (rows, columns)
+        carrier = TiledEvictable(CPU(0), store, grid, tile, primary_capacity=capacity)
+        return Tensor(carrier, 0, Layout(Shape(rows, columns * count), Stride(1, rows)))
+
+    x = tensor(1024)
+    y = tensor(16 if OPERATION == "matmul" else 1024)
+    calls = {
+        "add": lambda: sw.add(x, y),
+        "mul": lambda: sw.mul(x, y),
+        "scaled": lambda: sw.mul(x, 2.0),
+        "elementwise_mul": lambda: sw.elementwise_mul(x, y),
+        "relu": lambda: sw.relu(x),
+        "reduce_sum": lambda: sw.reduce_sum(x, "a b -> b"),
+        "matmul": lambda: sw.matmul(y, x),
+    }
+    before = peak()
+    result = calls[OPERATION]()
+    forward = peak() - before
+    result.backward(result.detach())
+    both = peak() - before
+    used = [t.carrier for t in (x, y) if t.grad is not None]
+    capacities = sum(capacity * carrier.tile_shape[0] * columns * 4 for carrier in used) / MEBI
+    results = result.carrier.size() * 4 / MEBI
+    # Each gradient holds as many tiles as its operand in primary memory.
+    return forward, capacities * 1.2 + results, both, capacities * 2.2 + results
+
+measure(4, 4, 2)  # loads what the first use loads
+forward, forward_limit, both, both_limit = measure(512, 32, 16)  # tiles of 2 MiB, 64 MiB in all
+assert forward < forward_limit, (forward, forward_limit)
+assert both < both_limit, (both, both_limit)
+"""
+
+
+@pytest.mark.rule("TE-84", "TE-85", "TE-96")
+@pytest.mark.parametrize(
+    "operation", ["add", "mul", "scaled", "elementwise_mul", "relu", "reduce_sum", "matmul"]
+)
+def test_forward_and_backward_stay_within_the_capacity(
+    run_program: Program, operation: str
+) -> None:
+    """Capacity, a fifth of it, and the results; dense operands would take 64 MiB each."""
+    run_program(f"OPERATION = {operation!r}\n{PROGRAM}")
+
+
 @pytest.mark.rule("TE-14", "TE-100", "C-60")
 def test_files_disappear_with_their_carrier(run_program: Program) -> None:
     run_program(

@@ -11,6 +11,7 @@ from strideweave.carriers.provider_notes import add_provider_note
 
 if TYPE_CHECKING:
     from strideweave.operation.capability import OperationCapability
+    from strideweave.operation.gradient import RecordedCall
     from strideweave.operation.policy import OperationPlan
     from strideweave.tensor.tensor import Tensor
 
@@ -43,7 +44,7 @@ class DependentCarrier(Carrier, metaclass=_FinalizingType):
     when its ``__init__`` has returned. The snapshot belongs to that instance and never changes.
 
     Differentiable subclasses implement ``_vjp_operand``, ``_vjp_gradient`` and
-    ``_accumulate_gradient``.
+    ``_accumulate_gradient``; ``_differentiate`` is for those that need no dense stand-ins.
 
     Examples:
         >>> from strideweave import DependentCarrier, DType
@@ -139,6 +140,22 @@ class DependentCarrier(Carrier, metaclass=_FinalizingType):
         Raises:
             TypeError: What the two compose does not fit together.
         """
+
+    def _differentiate(self, call: "RecordedCall") -> "tuple[Tensor | None, ...]":
+        """Give the gradients of a recorded operation that this carrier dispatched.
+
+        A carrier whose operands need not be dense at one time overrides this, and runs
+        ``call.differentiate_block`` over one block after the other. Cotangent and operands are
+        checked; graph building and profiling are off.
+
+        Args:
+            call: The operation with what arrived at its results.
+
+        Returns:
+            One gradient per Tensor operand, in the representation of its carrier, or None where
+            none is wanted. By default the vjp runs over what the three other hooks give.
+        """
+        return call.differentiate()
 
     def _vjp_operand(self, tensor: "Tensor") -> "Tensor":
         """Give a dense stand-in for an operand, on the class that its gradient is computed on.

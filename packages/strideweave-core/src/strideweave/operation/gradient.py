@@ -1,13 +1,15 @@
 """Backward of a bound operation: cotangents in, one gradient per saved input out."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast, final
 from weakref import ref
 
 from strideweave.autograd.fold import fold_gradient
+from strideweave.carriers.dependent import DependentCarrier
 from strideweave.operation.grad_mode import mode as grad_mode
 from strideweave.operation.invocation import ResolvedInvocation, vjp_context
 from strideweave.operation.recording import recording
-from strideweave.operation.resolution import Resolution
+from strideweave.operation.resolution import Resolution, resolve
 from strideweave.operation.schema import NonDifferentiable
 from strideweave.tensor.boundary import require_one_subtensor
 from strideweave.tensor.tensor import Tensor
@@ -58,19 +60,126 @@ def gradients_of_inputs(
     """
     results = outputs.tensors()
     cotangents = _checked_cotangents(definition, results, gradient)
-    saved = _readable_operands(definition, invocation, resolution.saved_operands)
-    assert not isinstance(definition.vjp, NonDifferentiable)
+    for position in resolution.saved_operands:
+        operand = cast(Tensor, invocation.operands[position])
+        operand._carrier._require_executable(f"{definition.name} backward")
+    call = RecordedCall(resolution, invocation, results, cotangents)
+    carrier = cast(Tensor, invocation.call.sources[resolution.tensor_positions[0]])._carrier
     enabled, operations = grad_mode.enabled, recording.operations
     grad_mode.enabled, recording.operations = False, None
     try:
-        if resolution.published_layout is not None:
-            results = (resolution.restore(results[0]),)
-            cotangents = (resolution.restore(cast(Tensor, cotangents[0])),)
-        answers = definition.vjp(vjp_context(invocation, results, saved), cotangents)
-        entries = _checked_answers(definition, resolution, invocation, answers)
-        return _spread(resolution, invocation, entries)
+        if isinstance(carrier, DependentCarrier):
+            return carrier._differentiate(call)
+        return call.differentiate()
     finally:
         grad_mode.enabled, recording.operations = enabled, operations
+
+
+@final
+class RecordedCall:
+    """One call of an operation at the moment of its backward, for ``_differentiate``.
+
+    Attributes:
+        invocation: The call, with its aligned operands; ``call.sources`` are the caller's own.
+    """
+
+    __slots__ = ("_cotangents", "_resolution", "_results", "invocation")
+
+    def __init__(
+        self,
+        resolution: Resolution,
+        invocation: ResolvedInvocation,
+        results: tuple[Tensor, ...],
+        cotangents: tuple[Tensor | None, ...],
+    ) -> None:
+        self._resolution = resolution
+        self._results = results
+        self._cotangents = cotangents
+        self.invocation = invocation
+
+    @property
+    def tensor_positions(self) -> tuple[int, ...]:
+        """Positions of the Tensor operands: there is one gradient, or None, for each of them."""
+        return self._resolution.tensor_positions
+
+    def takes_gradient(self, position: int) -> bool:
+        """Tell whether a gradient of the operand at a position is wanted."""
+        source = cast(Tensor, self.invocation.call.sources[position])
+        return position in self._resolution.differentiable and source._takes_gradient()
+
+    def cotangents(self) -> tuple[Tensor | None, ...]:
+        """Give what arrived for each result, in the operation's own shapes, as dense Tensors."""
+        dense = tuple(
+            None if entry is None else entry._carrier._vjp_operand(entry)
+            for entry in self._cotangents
+        )
+        if self._resolution.published_layout is None:
+            return dense
+        return (self._resolution.restore(cast(Tensor, dense[0])),)
+
+    def differentiate(self, readable: Sequence[Tensor] | None = None) -> tuple[Tensor | None, ...]:
+        """Run the vjp over dense operands, as for every carrier without a way of its own.
+
+        Args:
+            readable: Stand-ins for the operands whose values the vjp reads, in the order of
+                ``invocation.saved_operands``; by default each carrier's ``_vjp_operand``.
+
+        Returns:
+            One gradient or None per Tensor operand, in the representation of its carrier.
+
+        Raises:
+            TypeError: The vjp's answer has another type or dtype.
+            ValueError: A count or shape differs.
+        """
+        cotangents = self.cotangents()
+        invocation, resolution, results = self.invocation, self._resolution, self._results
+        saved = _readable_operands(invocation) if readable is None else tuple(readable)
+        if resolution.published_layout is not None:
+            results = (resolution.restore(results[0]),)
+        entries = _run_vjp(resolution, invocation, results, saved, cotangents)
+        return _spread(resolution, invocation, entries)
+
+    def differentiate_block(
+        self, operands: Sequence[object], cotangent: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        """Run the vjp over one block of the operands, whose gradients depend on it alone.
+
+        Args:
+            operands: One per operand of the call: blocks of the aligned Tensors, of one dense
+                carrier class, and the other operands as they are. Only blocks of
+                ``invocation.saved_operands`` need values.
+            cotangent: The block of the one result's cotangent that they give.
+
+        Returns:
+            Per Tensor operand the gradient of its block, in the block's shape, or None.
+
+        Raises:
+            TypeError: The vjp's answer has another type or dtype.
+            ValueError: A count or shape differs.
+
+        The vjp must not read the results of the call.
+        """
+        recorded = self.invocation.call
+        resolution, invocation = resolve(
+            recorded.definition, recorded.schema, tuple(operands), recorded.options, None
+        )
+        saved = tuple(cast(Tensor, operands[p]) for p in invocation.saved_operands)
+        entries = _run_vjp(resolution, invocation, (), saved, (cotangent,))
+        by_position = dict(zip(resolution.differentiable, entries, strict=True))
+        return tuple(map(by_position.get, resolution.tensor_positions))
+
+
+def _run_vjp(
+    resolution: Resolution,
+    invocation: ResolvedInvocation,
+    results: tuple[Tensor, ...],
+    saved: tuple[Tensor, ...],
+    cotangents: tuple[Tensor | None, ...],
+) -> tuple[Tensor | None, ...]:
+    definition = invocation.definition
+    assert not isinstance(definition.vjp, NonDifferentiable)
+    answers = definition.vjp(vjp_context(invocation, results, saved), cotangents)
+    return _checked_answers(definition, resolution, invocation, answers)
 
 
 def _checked_cotangents(
@@ -98,21 +207,18 @@ def _checked_cotangents(
                 f"the result has shape {result._layout.shape}"
             )
         entry._carrier._require_executable(f"{definition.name} backward")
-        cotangents.append(entry._carrier._vjp_operand(entry))
+        cotangents.append(entry)
     return tuple(cotangents)
 
 
-def _readable_operands(
-    definition: "OperationDefinition", invocation: ResolvedInvocation, positions: tuple[int, ...]
-) -> tuple[Tensor, ...]:
+def _readable_operands(invocation: ResolvedInvocation) -> tuple[Tensor, ...]:
     """Give what the vjp reads for saved operands, once for an operand that is saved twice."""
     readable: dict[int, Tensor] = {}
-    for position in positions:
-        operand = cast(Tensor, invocation.operands[position])
+    saved = [cast(Tensor, invocation.operands[p]) for p in invocation.saved_operands]
+    for operand in saved:
         if id(operand) not in readable:
-            operand._carrier._require_executable(f"{definition.name} backward")
             readable[id(operand)] = operand._carrier._vjp_operand(operand)
-    return tuple([readable[id(invocation.operands[position])] for position in positions])
+    return tuple([readable[id(operand)] for operand in saved])
 
 
 def _checked_answers(

@@ -1,13 +1,14 @@
 """TiledEvictable: a full tensor as a grid of tiles, each in one of two tiers."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, SupportsIndex, final
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, final
 
 from strideweave.carriers import Carrier, DependentCarrier, reject_carrier_subclass
 from strideweave.carriers.dtype import DType
 from strideweave.carriers.extension import CarrierDefinition, register_carrier_definition
 from strideweave.carriers.move import AwaitMove
 from strideweave.carriers.tiled_evictable import (
+    backward,
     direct,
     gradients,
     projection,
@@ -27,6 +28,9 @@ from strideweave.carriers.tiled_evictable.tiles import TileSelection, TileSet
 from strideweave.carriers.tiled_evictable.transition import release_all
 from strideweave.operation import Operation
 from strideweave.tensor import Tensor
+
+if TYPE_CHECKING:
+    from strideweave.operation.gradient import RecordedCall
 
 
 @final
@@ -425,6 +429,9 @@ class TiledEvictable(DependentCarrier):
     def _refuse_released(self, action: str) -> NoReturn:
         self._require_initialized()
         raise RuntimeError(f"TiledEvictable is released and cannot be {action}")
+
+    def _differentiate(self, call: "RecordedCall") -> tuple[Tensor | None, ...]:
+        return backward.differentiate(call)
 
     def _vjp_operand(self, tensor: Tensor) -> Tensor:
         return direct.dense_stand_in(tensor)

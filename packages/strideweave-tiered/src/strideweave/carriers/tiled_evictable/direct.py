@@ -1,6 +1,6 @@
 """Operations on full Tensors: executed on the primary's class, dense or tile by tile."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from strideweave.carriers import Carrier
@@ -97,13 +97,18 @@ def state_of(tensor: Tensor) -> ResidencyState:
     return cast("TiledEvictable", tensor.carrier)._state
 
 
+def working_tiles(invocation: ResolvedInvocation, states: Sequence[ResidencyState]) -> int:
+    """Tell how many tiles of one carrier an operation reads at the same time."""
+    is_squared = invocation.name == "matmul" and len(set(states)) == 1
+    return min(2 if is_squared else 1, states[0].grid.tile_count)
+
+
 def _execute(invocation: ResolvedInvocation) -> Tensor:
     tensors = [operand for operand in invocation.operands if isinstance(operand, Tensor)]
-    states = list(dict.fromkeys(map(state_of, tensors)))
-    slots = 2 if invocation.name == "matmul" and len(states) == 1 else 1
-    with leased(states, "operation", min(slots, states[0].grid.tile_count)) as leases:
+    states = list(map(state_of, tensors))
+    with leased(states, "operation", working_tiles(invocation, states)) as leases:
         if any(lease.streams for lease in leases.values()):
-            streamed = streaming.execute(invocation, leases)
+            streamed = streaming.execute(invocation, states, leases)
             if streamed is not None:
                 return streamed
         return _execute_dense(invocation, leases)

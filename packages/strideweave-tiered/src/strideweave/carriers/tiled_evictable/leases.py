@@ -233,13 +233,13 @@ def leased(
     """Hold the tiles of several carriers for one operation, all of them or none.
 
     Args:
-        states: The distinct carriers, in operand order.
+        states: The carriers of the operands, in their order; one may occur twice.
         purpose: What for.
         slots: How many tiles of a carrier must be primary at one time.
     """
     leases = {
         state: Lease(state, consult(state, list(range(state.grid.tile_count)), purpose), slots)
-        for state in states
+        for state in dict.fromkeys(states)
     }
     with lock:
         for lease in leases.values():
