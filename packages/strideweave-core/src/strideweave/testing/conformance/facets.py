@@ -18,9 +18,8 @@ def constant(subject: CarrierAdapter[Any]) -> None:
     registered = () if definition is None else definition.facets
     require(bool(registered), f"{subject.name} declares FACETS, but its definition registers none")
     dtype = subject.dtypes[0]
-    carrier = subject.make(3, dtype)
     for facet in registered:
-        kind = type(facet)
+        kind, carrier = type(facet), subject.make(3, dtype)
         before = _public_values(facet)
         carrier[0] = distinct(dtype, 1)[0]
         carrier.new_like(distinct(dtype, 2))
