@@ -141,3 +141,38 @@ def test_deep_trees_do_not_recurse() -> None:
         module.next = Module()
         module = module.next
     assert len(root.modules()) == 5001
+
+
+def test_repr_shows_the_tree_with_dtypes_and_shapes(make: Callable[..., Any]) -> None:
+    root = Module()
+    root.inner = Module()
+    root.inner.weight = Parameter(make([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "(2,3):(1,2)"))
+    root.leaf = Leaf()
+    root.bias = Parameter(make([1, 2], dtype=sw.DType.Int32))
+    assert repr(root) == (
+        "Module(\n"
+        "  bias: Int32 2\n"
+        "  inner: Module(\n"
+        "    weight: Float32 (2,3)\n"
+        "  )\n"
+        "  leaf: Leaf()\n"
+        ")"
+    )
+
+
+def test_repr_of_a_cycle_ends() -> None:
+    module = Module()
+    module.itself = module
+    assert repr(module) == "Module(\n  itself: ...\n)"
+
+
+def test_repr_works_before_initialization() -> None:
+    shown = []
+
+    class Early(sw.Module):
+        def __init__(self) -> None:
+            shown.append(repr(self))
+            super().__init__()
+
+    Early()
+    assert shown == [f"{Early.__qualname__}(not initialized)"]

@@ -49,6 +49,7 @@ def test_arguments_of_every_optimiser(
     for parameters, lr, kind, message in (
         (3, 0.1, TypeError, "iterable of Parameters"),
         ([make([1.0])], 0.1, TypeError, r"\[0\] must be a Parameter.* pass module\.par"),
+        ([], 0.1, ValueError, "parameters is empty, so there is nothing to update; pass module"),
         ([p], "x", TypeError, "lr must be a real number"),
         ([p], 1j, TypeError, "lr must be a real number"),
         ([p], 0, ValueError, "lr must be positive"),
@@ -213,3 +214,9 @@ def test_optimisers_descend(make: Callable[..., Any], optimiser: Any) -> None:
         steps.step()
         losses.append(loss.item())
     assert losses[-1] < 0.05 * losses[0]
+
+
+def test_repr_tells_kind_parameters_and_learning_rate(parameter: Callable[..., Any]) -> None:
+    p, q = parameter([1.0]), parameter([1.0])
+    assert repr(SGD([p, q, p], lr=0.5)) == "<SGD of 2 parameters, lr 0.5>"
+    assert repr(Adam([p])) == "<Adam of 1 parameter, lr 0.001>"

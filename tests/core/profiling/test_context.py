@@ -179,3 +179,13 @@ def test_a_profiler_left_inside_an_execution_ends_its_event(shelves: Any, f: Any
     assert (outer.name, outer.succeeded, outer.completed) == ("relu", False, True)
     assert (inner.name, inner.parent_id, inner.succeeded) == ("exp", 0, True)
     assert outer.duration_ns >= outer.self_time_ns + inner.duration_ns
+
+
+@pytest.mark.rule("A-40")
+def test_repr_tells_the_state() -> None:
+    profiler = Profiler()
+    assert repr(profiler) == "<Profiler, not entered>"
+    with profiler:
+        assert repr(profiler) == "<Profiler, recording>"
+        sw.friendly.tensor([1.0], carrier=ArrayCarrier) + 1.0
+    assert repr(profiler) == f"<Profiler of {len(profiler.events())} events>"

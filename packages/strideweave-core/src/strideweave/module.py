@@ -1,6 +1,8 @@
 """Parameters and the modules that own them."""
 
 from collections.abc import Iterator, Mapping
+from reprlib import recursive_repr
+from textwrap import indent
 from typing import Any, NamedTuple, Self, overload
 
 from strideweave.autograd.buffers import placed_copy
@@ -254,6 +256,19 @@ class Module:
         for path, value in loaded.items():
             parameters[path][...] = value
         return result
+
+    @recursive_repr()
+    def __repr__(self) -> str:
+        name = type(self).__qualname__
+        if "_children" not in self.__dict__:
+            return f"{name}(not initialized)"
+        parts = [
+            f"{attribute}: {parameter.dtype().name} {parameter.shape}"
+            for attribute, parameter in self._own_parameters.items()
+        ]
+        parts += [f"{attribute}: {child!r}" for attribute, child in self._children.items()]
+        lines = [indent(part, "  ") for part in parts]
+        return "\n".join([f"{name}(", *lines, ")"]) if parts else f"{name}()"
 
     def to(self, target: type[Carrier] | Carrier) -> Self:
         """Replace every parameter by a copy on other storage.

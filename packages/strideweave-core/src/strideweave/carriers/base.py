@@ -14,6 +14,7 @@ from strideweave.carriers.class_record import (
     seal,
     uninitialized_error,
 )
+from strideweave.carriers.description import described
 from strideweave.carriers.facet import CarrierFacet, find_facet
 from strideweave.carriers.normalization import normalize
 from strideweave.dtype import DType
@@ -149,6 +150,9 @@ class Carrier:
             f"{type(self).__qualname__} owns storage and cannot be copied or pickled: build a "
             "fresh carrier with new_like(values), or move a Tensor to another carrier"
         )
+
+    def __repr__(self) -> str:
+        return described(self)
 
     # Slots
 

@@ -36,7 +36,7 @@ class Adam(Optimizer):
     Raises:
         TypeError: ``parameters`` is not iterable or holds something else, or a setting is no
             number.
-        ValueError: A setting is outside its range or not finite.
+        ValueError: There is no parameter, or a setting is outside its range or not finite.
 
     Examples:
         >>> import strideweave as sw

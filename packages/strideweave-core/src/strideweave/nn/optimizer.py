@@ -31,7 +31,7 @@ class Optimizer(ABC):
 
     Raises:
         TypeError: ``parameters`` is not iterable or holds something else, ``lr`` is no number.
-        ValueError: ``lr`` is not positive and finite.
+        ValueError: There is no parameter, or ``lr`` is not positive and finite.
     """
 
     def __init__(self, parameters: Iterable[Parameter], lr: float) -> None:
@@ -50,8 +50,18 @@ class Optimizer(ABC):
                     "make a Parameter of a Tensor"
                 )
             distinct.setdefault(id(parameter), parameter)
+        if not distinct:
+            raise ValueError(
+                f"{owner}: parameters is empty, so there is nothing to update; pass "
+                "module.parameters() of a module that has some"
+            )
         self._parameters = tuple(distinct.values())
         self._lr = positive_real(owner, "lr", lr)
+
+    def __repr__(self) -> str:
+        count = len(self._parameters)
+        plural = "" if count == 1 else "s"
+        return f"<{type(self).__qualname__} of {count} parameter{plural}, lr {self._lr}>"
 
     @property
     def lr(self) -> float:

@@ -17,7 +17,7 @@ class SGD(Optimizer):
 
     Raises:
         TypeError: ``parameters`` is not iterable or holds something else, ``lr`` is no number.
-        ValueError: ``lr`` is not positive and finite.
+        ValueError: There is no parameter, or ``lr`` is not positive and finite.
 
     Examples:
         >>> import strideweave as sw

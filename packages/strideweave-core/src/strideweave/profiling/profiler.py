@@ -87,6 +87,13 @@ class Profiler:
         if self._recorder is not None:
             self._recorder.discard()
 
+    def __repr__(self) -> str:
+        if self._events is not None:
+            return f"<Profiler of {len(self._events)} events>"
+        if self._recorder is not None:
+            return "<Profiler, recording>"
+        return "<Profiler, not entered>" if self._entries else "<Profiler, discarded>"
+
     def events(self) -> tuple[ProfilerEvent, ...]:
         """Give all events in start order.
 
