@@ -278,3 +278,37 @@ def test_a_fresh_carrier_has_counted_nothing(tiled: Any) -> None:
     )
     with pytest.raises(AttributeError):
         tiled((2,), (2,)).residency_stats().hits = 3
+
+
+@pytest.mark.rule("TE-44")
+@pytest.mark.parametrize("request_kind", ["promote", "project", "scatter"])
+def test_waiting_on_a_handle_is_counted(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    dense: Callable[..., Tensor],
+    controlled: Any,
+    controlled_tiers: Any,
+    request_kind: str,
+) -> None:
+    carrier = tiled((2,), (2,), stored=True, tiers=controlled_tiers)
+    x, selection = full(carrier), TileSelection([[0]])
+    controlled.is_held = True
+    handle: Any
+    if request_kind == "promote":
+        handle = carrier.promote_async(selection)
+    elif request_kind == "project":
+        handle = carrier.project(x, selection)
+    else:
+        compact = dense([1, 2], tier=controlled_tiers[0])
+        handle = carrier.scatter(compact, x, selection, reduction="add")
+    assert carrier.residency_stats().wait_seconds == 0
+    with pytest.raises(TimeoutError):
+        handle.wait(0.05)
+    counted = carrier.residency_stats().wait_seconds
+    assert 0.04 < counted < 5
+    controlled.release()
+    handle.wait(30)
+    total = carrier.residency_stats().wait_seconds
+    assert total >= counted
+    handle.wait()
+    assert carrier.residency_stats().wait_seconds == total

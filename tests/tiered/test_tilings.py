@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import strideweave as sw
@@ -118,6 +118,14 @@ def test_exact_sums_do_not_depend_on_the_tiles(
     second=tilings,
     name=st.sampled_from(["add", "mul"]),
     is_swapped=st.booleans(),
+)
+@example(  # a sum of negative zeros is +0.0
+    x=[-0.0] * (ROWS * COLUMNS),
+    y=[2.0] * ROWS,
+    first=(2, 1, 1),
+    second=(3, 1, 1),
+    name="mul",
+    is_swapped=False,
 )
 def test_broadcast_operands(
     x: list[float], y: list[float], first: Any, second: Any, name: str, is_swapped: bool

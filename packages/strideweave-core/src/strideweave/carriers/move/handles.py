@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Generic, NoReturn, TypeVar, cast, final
@@ -36,6 +37,7 @@ class AwaitResult(Generic[T_co]):
         "_process",
         "_traceback",
         "_value",
+        "_waited",
     )
 
     _continuations: list[Callable[[], object]]
@@ -44,6 +46,7 @@ class AwaitResult(Generic[T_co]):
     _process: int
     _traceback: TracebackType | None
     _value: object
+    _waited: Callable[[float], object] | None
 
     def __init__(self, *arguments: object, **keywords: object) -> None:
         raise TypeError(
@@ -90,7 +93,11 @@ class AwaitResult(Generic[T_co]):
                 "it again, or fork only when nothing is pending"
             )
         limit = None if timeout is None else min(timeout, threading.TIMEOUT_MAX)
-        if not self._finished.wait(limit):
+        start = time.perf_counter()
+        is_recorded = self._finished.wait(limit)
+        if self._waited is not None:
+            self._waited(time.perf_counter() - start)
+        if not is_recorded:
             raise TimeoutError(
                 f"this {type(self).__qualname__} has no outcome after {timeout} s; the work goes "
                 "on, and it can be waited for again"
@@ -157,11 +164,14 @@ class AwaitMove(AwaitResult[T_co]):
     __slots__ = ()
 
 
-def new_handle(handle_class: type[HandleT]) -> HandleT:
+def new_handle(
+    handle_class: type[HandleT], waited: Callable[[float], object] | None = None
+) -> HandleT:
     """Make a handle without an outcome.
 
     Args:
         handle_class: AwaitResult or a subclass of it.
+        waited: Is told for how many seconds a thread that waited was blocked.
 
     Returns:
         The handle; the work keeps its outcome in it and publishes it once.
@@ -173,4 +183,5 @@ def new_handle(handle_class: type[HandleT]) -> HandleT:
     handle._process = os.getpid()
     handle._traceback = None
     handle._value = None
+    handle._waited = waited
     return handle

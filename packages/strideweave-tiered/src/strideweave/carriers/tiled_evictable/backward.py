@@ -67,8 +67,10 @@ def _streamed(
     sources = [cast(Tensor, call.invocation.call.sources[p]) for p in call.tensor_positions]
     kept: list[GradientTiles | None] = []
     try:
-        for source, position in zip(sources, call.tensor_positions, strict=True):
-            kept.append(GradientTiles(source) if call.takes_gradient(position) else None)
+        for source, operand, position in zip(sources, operands, call.tensor_positions, strict=True):
+            is_summed = not operand.layout.is_injective
+            is_wanted = call.takes_gradient(position)
+            kept.append(GradientTiles(source, is_summed) if is_wanted else None)
         for step, blocks in walk(operands, steps):
             _accumulate(call, step, operands, blocks, cotangent, kept)
         return tuple(None if tiles is None else tiles.finished() for tiles in kept)

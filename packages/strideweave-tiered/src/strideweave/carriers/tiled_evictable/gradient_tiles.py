@@ -12,7 +12,7 @@ from strideweave.carriers.tiled_evictable.transition import release_all
 from strideweave.layout import Layout, Shape
 from strideweave.layout.construction import canonical_layout
 from strideweave.operation.evaluation import evaluate
-from strideweave.ops.metadata import layout_of
+from strideweave.ops.metadata import filled, layout_of
 from strideweave.ops.nesting import nest
 from strideweave.tensor import Tensor
 from strideweave.tensor.tensor import tensor_over
@@ -30,10 +30,12 @@ class GradientTiles:
 
     Args:
         operand: The full Tensor.
+        is_summed: Whether the operation repeats its values, so that every value is a sum.
     """
 
-    def __init__(self, operand: Tensor) -> None:
+    def __init__(self, operand: Tensor, is_summed: bool) -> None:
         self._operand = operand
+        self._is_summed = is_summed
         self._fresh = invalid_like(cast("TiledEvictable", operand.carrier))
         self._state = self._fresh._state
         self._open: dict[int, Tile] = {}  # the least recently used one first
@@ -53,10 +55,11 @@ class GradientTiles:
             term, layout = _folded(term, layout, self._state.primary)
         total = tensor_over(self._opened(number), local, layout, self._state.dtype)
         if (number, local) in self._known:
-            store(total, evaluate("add", total, term))
-        else:
-            self._known.add((number, local))
-            store(total, term)
+            term = evaluate("add", total, term)
+        elif self._is_summed:
+            term = evaluate("add", filled(layout.shape, 0.0, term), term)  # sums begin with +0.0
+        self._known.add((number, local))
+        store(total, term)
 
     def _opened(self, number: int) -> Carrier:
         tile = self._open.pop(number, None)

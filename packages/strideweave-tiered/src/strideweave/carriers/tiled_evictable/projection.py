@@ -53,7 +53,7 @@ def project(
     compact = checked_selection(state.grid, selection, within)
     given = None if destination is None else _checked_destination(state, destination, compact)
     plan = consult(state, compact.numbers, "projection")
-    handle = new_handle(AwaitProjection)
+    handle = new_handle(AwaitProjection, state.counters.count_wait)
     node = recorded(ProjectNode(compact), full)
     start(state, handle, plan, _Projection(state, compact, given, node))
     return handle

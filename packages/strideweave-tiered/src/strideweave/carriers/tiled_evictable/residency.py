@@ -38,8 +38,7 @@ def waiting(state: ResidencyState) -> Iterator[None]:
     try:
         yield
     finally:
-        with lock:
-            state.counters.wait_seconds += time.perf_counter() - start
+        state.counters.count_wait(time.perf_counter() - start)
 
 
 def start_promotion(
@@ -62,7 +61,7 @@ def start_promotion(
         NotImplementedError: Tiles cannot move between the tiers.
         MemoryError: They do not fit the capacity beside what is pinned.
     """
-    handle = new_handle(AwaitResidency)
+    handle = _residency_handle(state, is_awaited)
     with lock:
         requested = _requested(state, tiles)
         moved = [tile for tile in requested if tile.location != "primary"]
@@ -84,7 +83,7 @@ def start_eviction(
     state: ResidencyState, tiles: object, *, is_awaited: bool = False
 ) -> AwaitResidency:
     """Start bringing tiles to the secondary tier; arguments and failures as for a promotion."""
-    handle = new_handle(AwaitResidency)
+    handle = _residency_handle(state, is_awaited)
     with lock:
         requested = _requested(state, tiles)
         moved = [tile for tile in requested if tile.location == "primary"]
@@ -95,6 +94,11 @@ def start_eviction(
         transition = Transition(state, handle, evict=moved, is_awaited=is_awaited)
     transition.begin()
     return handle
+
+
+def _residency_handle(state: ResidencyState, is_awaited: bool) -> AwaitResidency:
+    # Who waits at once counts the start, too, because this thread may copy in it.
+    return new_handle(AwaitResidency, None if is_awaited else state.counters.count_wait)
 
 
 def require_routes(state: ResidencyState, entering: list[Tile]) -> None:

@@ -45,7 +45,7 @@ def scatter(
     if is_added:
         _require_valid(state, places)
     plan = consult(state, places.numbers, "scatter", promotes=is_added)
-    handle: AwaitMove[Tensor] = new_handle(AwaitMove)
+    handle: AwaitMove[Tensor] = new_handle(AwaitMove, state.counters.count_wait)
     node = recorded(ScatterNode(places, is_added), values, full)
     work = _Scatter(carrier, values, full, places, is_added, node)
     start(state, handle, plan, work, reads=is_added)

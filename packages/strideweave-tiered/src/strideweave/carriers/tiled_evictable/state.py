@@ -109,6 +109,11 @@ class Counters:
         self.bytes_in = self.bytes_out = 0
         self.wait_seconds = 0.0
 
+    def count_wait(self, seconds: float) -> None:
+        """Add time that a caller was blocked; takes the lock."""
+        with lock:
+            self.wait_seconds += seconds
+
     def snapshot(self) -> ResidencyStats:
         """Give the numbers as they are now."""
         return ResidencyStats(
