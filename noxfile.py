@@ -28,6 +28,7 @@ nox.options.sessions = [
     "storage",
     "compute",
     "metal",
+    "opencl",
     "integration",
     "core",
 ]
@@ -42,6 +43,7 @@ SECOND_OPINION = "pyright[nodejs]>=1.1.400"
 TYPED_BY_NUMPY = {"storage", "compute"}
 NUMPY_STUBS = "numpy<2.5"  # the last ones for the oldest Python; later stubs differ in overloads
 EXAMPLE_DATA = "scikit-learn>=1.3"  # ships the data that examples/digits.py trains on
+OPENCL_EXAMPLE = ROOT / "examples" / "opencl-carrier"
 METAL_DEVICE = "STRIDEWEAVE_METAL_DEVICE"
 STARTED = time.monotonic()
 
@@ -150,6 +152,21 @@ def integration(session: nox.Session) -> None:
     # Host arithmetic takes NumPy where it is installed; core's own session runs it without.
     again = (f"tests/core/{room}" for room in ("tensor", "autograd", "nn"))
     run_pytest(session, "-n2", "tests/integration", *again)
+
+
+@nox.session(requires=["wheels"])
+def opencl(session: nox.Session) -> None:
+    """Test and type-check the example of somebody else's carrier, as a wheel beside the layers."""
+    install_wheels(session, list(LAYERS), *TEST_TOOLS, *TYPE_TOOLS, NUMPY_STUBS, EXAMPLE_DATA)
+    session.install("hatchling>=1.26")
+    built = Path(session.create_tmp())
+    with session.chdir(OPENCL_EXAMPLE):
+        session.run("python", "-m", "hatchling", "build", "-t", "wheel", "-d", str(built))
+        wheel = str(next(built.glob("strideweave_opencl-*.whl")))
+        session.install(f"{wheel}[pocl]")
+        session.install("--force-reinstall", "--no-deps", wheel)  # same version, new content
+        session.run("mypy")
+        run_pytest(session, "-n2")
 
 
 @nox.session(requires=["wheels"])

@@ -1,0 +1,1 @@
+"""The built-in kernel patterns of OpenCLBuffer, one module per family of operations."""
