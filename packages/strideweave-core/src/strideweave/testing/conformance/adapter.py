@@ -65,6 +65,9 @@ class CarrierAdapter(ABC, Generic[C]):
     dtypes: ClassVar[tuple[SimpleDType, ...]] = (DType.Float32, DType.Int32, DType.Bool)
     """The dtypes that it stores, of Float32, Int32 and Bool; no other one of them."""
 
+    smallest_size: ClassVar[int] = 0
+    """The slot count below which there is no carrier of the class."""
+
     peers: ClassVar[tuple[Peer, ...]] = (ARRAY_PEER,)
     """With whom Tensors are exchanged, as TRANSFERS_OUT and TRANSFERS_IN say."""
 

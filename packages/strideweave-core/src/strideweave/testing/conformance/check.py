@@ -18,7 +18,7 @@ class Check:
     Attributes:
         identifier: ``topic.property``, stable within a major version of the kit.
         summary: What holds, in one line.
-        run: Raises ConformanceFailure where it does not hold.
+        run: Raises ConformanceFailure where it does not hold; ``examine`` calls it.
         ability: Whose declaration makes it run; None for a check of every carrier.
         needs_definition: Whether it is about classes with a CarrierDefinition only.
     """
@@ -31,6 +31,26 @@ class Check:
 
     def __str__(self) -> str:
         return self.identifier
+
+    def examine(self, subject: CarrierAdapter[Any]) -> None:
+        """Check one carrier.
+
+        Args:
+            subject: What its author gave.
+
+        Raises:
+            ConformanceFailure: The property does not hold, or something the check needs failed.
+        """
+        __tracebackhide__ = True
+        try:
+            self.run(subject)
+        except ConformanceFailure:
+            raise
+        except Exception as error:
+            raise ConformanceFailure(
+                f"{self.identifier} ({self.summary}) cannot be shown for {subject.name}, since it "
+                f"raised {error!r}"
+            ) from error
 
 
 class ConformanceFailure(AssertionError):

@@ -78,6 +78,25 @@ def _require_kept(
     )
 
 
+@check("kernels.operands", ability=Ability.COMPUTES)
+def operands_kept(subject: CarrierAdapter[Any]) -> None:
+    """A call leaves all memory of its operands alone, slots outside their layouts included."""
+    make = maker(subject)
+    for case in _calls(subject):
+        operands = case.build(make)
+        before = [_raw(subject, tensor.carrier) for tensor in _tensors(operands)]
+        with no_grad():
+            call_case(case, operands)
+        for position, (tensor, old) in enumerate(zip(_tensors(operands), before, strict=True)):
+            new = _raw(subject, tensor.carrier)
+            changed = [slot for slot, value in enumerate(old) if not same(new[slot], value)]
+            require(
+                not changed,
+                f"{case} on {subject.name} wrote to memory of its operand {position}: slots "
+                f"{changed}; a kernel only reads its operands",
+            )
+
+
 @check("kernels.current-operands", ability=Ability.COMPUTES)
 def current_operands(subject: CarrierAdapter[Any]) -> None:
     """A call sees what was written to its operands since the last call."""
@@ -122,19 +141,19 @@ def threads(subject: CarrierAdapter[Any]) -> None:
     """Calls in several threads at once give what each gives alone."""
     make = maker(subject)
     for case in _calls(subject):
-        expected = run_case(case, on_reference)
-        operands = case.build(make)
-        work = partial(_agree, subject, case, operands, expected)
-        run_in_threads(work, f"{case} on {subject.name}")
+        cases = [case, _reversed(case)]
+        if outcome(partial(run_case, cases[1], on_reference)) is not None:
+            cases = [case, case]  # indices in another order may be out of range
+        given = [(entry, entry.build(make), run_case(entry, on_reference)) for entry in cases]
+        run_in_threads(partial(_agree, subject, given), f"{case} on {subject.name}")
 
 
 def _agree(
     subject: CarrierAdapter[Any],
-    case: OperationCase,
-    operands: tuple[Any, ...],
-    expected: Tensor,
+    given: list[tuple[OperationCase, tuple[Any, ...], Tensor]],
     number: int,
 ) -> None:
+    case, operands, expected = given[number % len(given)]
     with no_grad():
         for _ in range(3):
             fault = disagreement(case, call_case(case, operands), expected)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from strideweave.carriers.base import Carrier
 from strideweave.carriers.class_record import class_record
 from strideweave.testing.conformance.abilities import Ability
 from strideweave.testing.conformance.adapter import CarrierAdapter
@@ -22,7 +23,7 @@ def applicable_checks(subject: CarrierAdapter[Any]) -> list[Check]:
                 f"{type(subject).__qualname__}.not_applicable names {identifier!r}, which is no "
                 f"check of every carrier; those are {', '.join(sorted(general))}"
             )
-    has_definition = class_record(subject.carrier_class).definition is not None
+    has_definition = _has_definition(subject.carrier_class)
     return [
         check
         for check in CHECKS
@@ -37,4 +38,11 @@ def omissions(subject: type[CarrierAdapter[Any]]) -> list[str]:
     undeclared = [ability.value for ability in Ability if ability not in subject.abilities]
     lines = [f"not declared: {', '.join(undeclared)}"] if undeclared else []
     lines += [f"not applicable: {name} ({why})" for name, why in subject.not_applicable.items()]
+    if not _has_definition(subject.carrier_class):
+        names = ", ".join(check.identifier for check in CHECKS if check.needs_definition)
+        lines.append(f"not applicable: {names} (the class has no CarrierDefinition)")
     return lines
+
+
+def _has_definition(carrier_class: type[Carrier]) -> bool:
+    return class_record(carrier_class).definition is not None

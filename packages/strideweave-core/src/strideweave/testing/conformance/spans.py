@@ -97,9 +97,9 @@ def buffers(subject: CarrierAdapter[Any]) -> None:
         carrier = subject.make(_SLOTS, dtype)
         if not _writes_spans(carrier, dtype):
             continue
-        values = distinct(dtype, _SLOTS)
-        buffer = span_of(dtype, values)
+        buffer = span_of(dtype, distinct(dtype, _SLOTS))
         spans.write_span(carrier, 0, buffer)
+        values = subject.raw_values(carrier, _SLOTS)
         for position, value in enumerate(distinct(dtype, _SLOTS, salt=5)):
             buffer[position] = value
         for slot, expected in enumerate(values):

@@ -47,4 +47,4 @@ class CarrierConformance(CarrierAdapter[C]):
     def test_conforms(self, conformance_check: Check) -> None:
         """Run one check."""
         __tracebackhide__ = True
-        conformance_check.run(self)
+        conformance_check.examine(self)

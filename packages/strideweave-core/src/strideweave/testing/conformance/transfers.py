@@ -222,7 +222,7 @@ def prepare_changes_nothing(subject: CarrierAdapter[Any]) -> None:
         source, destination = subject.filled(values, dtype), peer.make(6, dtype)
         over(destination, 6)[...] = span_of(dtype, present)
         before = (source.version, destination.version)
-        route.provider.prepare(transfer_request(over(source, 6), destination))
+        prepared = route.provider.prepare(transfer_request(over(source, 6), destination))
         what = f"prepare of the route {route.route_id!r} of {subject.name}"
         for slot in range(6):
             require(
@@ -231,6 +231,9 @@ def prepare_changes_nothing(subject: CarrierAdapter[Any]) -> None:
                 f"{what} changed slot {slot}: it starts the transfer, which submit does",
             )
         require((source.version, destination.version) == before, f"{what} advanced a version")
+        submitted = prepared.submit() if isinstance(prepared, PreparedTransfer) else None
+        if submitted is not None:
+            submitted.wait()
 
 
 @check("transfers.prepare-abandoned", ability=Ability.TRANSFERS_OUT)
@@ -246,7 +249,7 @@ def prepare_abandoned(subject: CarrierAdapter[Any]) -> None:
         try:
             for _ in range(4):
                 prepared = route.provider.prepare(transfer_request(over(source, 6), destination))
-                require(isinstance(prepared, PreparedTransfer), f"{what} declines what it served")
+                require(isinstance(prepared, PreparedTransfer), f"{what} declines a flat Tensor")
                 del prepared
         except ConformanceFailure:
             raise
@@ -279,7 +282,7 @@ def in_values(subject: CarrierAdapter[Any]) -> None:
 
 def _empty(subject: CarrierAdapter[Any], dtype: SimpleDType) -> Carrier | None:
     """Make an empty carrier that a move may size, where the class has such."""
-    if not can_be_sized(subject.make(1, dtype)):
+    if subject.smallest_size or not can_be_sized(subject.make(1, dtype)):
         return None
     empty: Carrier = subject.make(0, dtype)
     return empty

@@ -30,7 +30,7 @@ def distinct(dtype: SimpleDType, count: int, salt: int = 0) -> list[Value]:
     return [number if dtype is DType.Int32 else number / 4 for number in numbers]
 
 
-def same(found: object, expected: Value) -> bool:
+def same(found: object, expected: object) -> bool:
     """Compare type and value, with the sign of zero; NaN equals NaN."""
     if type(found) is not type(expected):
         return False
