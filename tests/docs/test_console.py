@@ -15,7 +15,7 @@ MACHINE = (
     (re.compile(r"^CPython .*", re.M), "CPython on this machine"),
     (re.compile(r"^  (processor|block devices) .*", re.M), r"  \1"),
     (re.compile(r"\b\d+\.\d+[\w.]*"), "VERSION"),
-    (re.compile(r"this is \w+ on \w+"), "this is another machine"),
+    (re.compile(r"unavailable: .*"), "unavailable"),
     (re.compile(r"(?<=\S)  +"), "  "),  # columns are as wide as the versions in them
 )
 

@@ -1,5 +1,7 @@
 """``strideweave new-carrier``; tests/packaging installs what it writes."""
 
+import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -77,7 +79,9 @@ def test_the_carrier_computes(ask: Any, tmp_path: Path) -> None:
         ("array", "'array' is a name of Python itself"),
         ("strideweave", "'strideweave' reads as a part of StrideWeave"),
         ("strideweave_gpu", "'strideweave_gpu' reads as a part of StrideWeave"),
-        ("kernel_pack", "the class would be called KernelPack, as one of StrideWeave"),
+        ("hypothesis", "a module 'hypothesis' is installed already"),
+        ("kernel_pack", "the class would be called KernelPack, which its modules"),
+        ("final", "the class would be called Final, which its modules"),
         ("slab", "plugin-slab 2.0 already advertises a carrier Slab"),
     ],
 )
@@ -124,3 +128,24 @@ def test_a_failure_while_writing_leaves_nothing_behind(
     assert answer.status == 2
     assert "cannot write into" in answer.errors and "No space left on device" in answer.errors
     assert list(tmp_path.iterdir()) == []
+
+
+def imported_classes(source: str) -> set[str]:
+    return {
+        alias.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name[0].isupper() and not alias.name.isupper()
+    }
+
+
+def test_a_class_never_has_the_name_of_what_its_modules_import(ask: Any, tmp_path: Path) -> None:
+    ask("new-carrier", "acme_ram", "--into", str(tmp_path))
+    sources = [(tmp_path / "acme_ram" / name).read_text() for name in FILES if name.endswith(".py")]
+    classes = sorted(set().union(*map(imported_classes, sources)) - {"AcmeRam"})
+    assert {"Ability", "StorageProvider"} <= {*classes}
+    for name in classes:
+        package = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+        answer = ask("new-carrier", package, "--into", str(tmp_path))
+        assert f"the class would be called {name}, which its modules import" in answer.errors

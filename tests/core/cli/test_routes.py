@@ -43,7 +43,7 @@ def test_shows_every_ordered_pair(ask: Any, pair: None) -> None:
         "FROM  TO    ROUTE\n"
         "Far   Far   refused\n"
         "Far   Near  refused\n"
-        "Near  Far   transfer_route near.to-far\n"
+        "Near  Far   transfer_route 'near.to-far'\n"
         "Near  Near  elementwise\n"
     )
 
@@ -68,7 +68,7 @@ def test_one_pair_says_how_it_falls_back_and_how_gradients_return(ask: Any, pair
     assert answer.status == 0
     assert answer.output == (
         "Near -> Far\n"
-        "  transfer_route near.to-far\n"
+        "  transfer_route 'near.to-far'\n"
         "  when it declines: refused\n"
         "  gradient: refused\n"
     )
@@ -84,7 +84,7 @@ def test_a_refused_pair_says_why(ask: Any, pair: None) -> None:
         "  reason: no permitted route for the pair (Far, Near): elementwise copies are not "
         "permitted by Far; declare a TransferRoute for it, or set elementwise_fallback=True in its "
         "StorageProvider\n"
-        "  gradient: transfer_route near.to-far\n"
+        "  gradient: transfer_route 'near.to-far'\n"
     )
 
 
@@ -98,7 +98,7 @@ def test_registered_operations_are_named(ask: Any, shelf: Any) -> None:
         "register_move_operation(Shelf, Shelf, Lift)\n",
     )
     assert ask("routes").output == (
-        "Shelf -> Shelf\n  registered Lift\n  gradient: registered Lift\n"
+        "Shelf -> Shelf\n  registered by Lift\n  gradient: registered by Lift\n"
     )
 
 

@@ -4,6 +4,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from difflib import get_close_matches
 from inspect import isfunction
+from textwrap import wrap
+from typing import Final
 
 import strideweave.functional as functional
 from strideweave.carriers.base import Carrier
@@ -20,7 +22,8 @@ from strideweave.operation.explanation import plan_text
 from strideweave.operation.policy import OperationPlan, resolvable_plans
 from strideweave.operation.schema import NON_DIFFERENTIABLE, REQUIRED, OperandKind, OperationSchema
 
-_KIND_NOTES = {
+_TEXT_WIDTH: Final = 96
+_KIND_NOTES: Final = {
     OperandKind.TENSOR: "",
     OperandKind.WEAK_SCALAR: ": number",
     OperandKind.STRUCTURAL: ": parameter",
@@ -78,12 +81,12 @@ def _details(definition: OperationDefinition, carriers: dict[str, type[Carrier]]
     plans = [plan for plan in resolvable_plans() if plan.operation == definition.name]
     yield definition.name
     if function is not None:
-        yield f"  {summary(function)}"
+        yield from _wrapped(summary(function))
     yield "overloads"
     for schema in definition.overloads:
         yield f"  {_signature(definition, schema)}"
     yield "result"
-    yield f"  {_result_rule(definition, function, plans)}"
+    yield from _wrapped(_result_rule(definition, function, plans))
     yield "gradient"
     yield f"  {_gradient(definition)}"
     yield f"plans ({len(plans)})"
@@ -93,6 +96,10 @@ def _details(definition: OperationDefinition, carriers: dict[str, type[Carrier]]
     yield "carriers"
     rows = [(name, _served(kind, definition.name, plans)) for name, kind in carriers.items()]
     yield from aligned(rows, "  ") if rows else ["  none is installed"]
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, _TEXT_WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def _signature(definition: OperationDefinition, schema: OperationSchema) -> str:

@@ -46,9 +46,9 @@ def _row(route: Route) -> tuple[str, str, str]:
 
 def _way(route: Route) -> str:
     if route.transfer is not None:
-        return f"{route.kind} {route.transfer.route_id}"
+        return f"{route.kind} {route.transfer.route_id!r}"
     if route.kind == "registered" and route.operation_class is not None:
-        return f"registered {route.operation_class.__qualname__}"
+        return f"registered by {route.operation_class.__qualname__}"
     return route.kind
 
 

@@ -6,6 +6,7 @@ import shutil
 import sys
 from importlib.metadata import version
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import Final, final
@@ -28,7 +29,10 @@ FILES: Final = {
 """The template of each file of the distribution."""
 
 _PACKAGE: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-_TAKEN_CLASSES: Final = frozenset(extension.__all__)  # the written modules import these
+# What the written modules import; their class must have another name.
+_TAKEN_CLASSES: Final = frozenset(
+    {"Ability", "Any", "CarrierConformance", "Final", "ResolvedInvocation", *extension.__all__}
+)
 
 
 @final
@@ -65,10 +69,13 @@ def names_from(name: str) -> Names:
         raise CommandError(f"{package!r} is a name of Python itself; choose another one")
     if package.partition("_")[0] == "strideweave":
         raise CommandError(f"{package!r} reads as a part of StrideWeave; choose a name of your own")
+    spec = find_spec(package)
+    if spec is not None and spec.origin is not None:  # a mere folder has no origin
+        raise CommandError(f"a module {package!r} is installed already; choose another name")
     carrier = "".join(word[:1].upper() + word[1:] for word in package.split("_"))
     if carrier in _TAKEN_CLASSES:
         raise CommandError(
-            f"the class would be called {carrier}, as one of StrideWeave; choose another name"
+            f"the class would be called {carrier}, which its modules import; choose another name"
         )
     for entry in installed():
         if entry.name == carrier and not entry.target.startswith(f"{package}:"):
