@@ -1,0 +1,61 @@
+"""Sharing a kernel's independent parts among threads.
+
+Threads live for one call: there is no pool that a fork could lose or an exit would have to wait
+for. What a part computes must not depend on how many parts there are.
+"""
+
+import os
+from collections.abc import Callable
+from contextvars import copy_context
+from itertools import pairwise
+from threading import Thread
+
+_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+"""Environment variables by which NumPy's BLAS is told how many threads to use."""
+
+
+def share(work: Callable[[int, int], None], count: int, most: int) -> None:
+    """Call ``work(start, stop)`` over consecutive parts of ``range(count)``.
+
+    Args:
+        work: Computes one part, mostly in calls that release the interpreter lock.
+        count: Length of the range.
+        most: Threads beyond which sharing does not pay.
+
+    Raises:
+        BaseException: What a part raised; the other parts have ended.
+    """
+    parts = max(1, min(count, most, _available_threads() if most > 1 else 1))
+    bounds = [count * part // parts for part in range(parts + 1)]
+    failures: list[BaseException] = []
+
+    def attempt(start: int, stop: int) -> None:
+        try:
+            work(start, stop)
+        except BaseException as failure:  # raised again by the calling thread
+            failures.append(failure)
+
+    started: list[Thread] = []
+    for start, stop in pairwise(bounds[1:]):
+        # In a copy of this context, which keeps NumPy's floating-point errors silent.
+        thread = Thread(target=copy_context().run, args=(attempt, start, stop), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads, or the interpreter is ending
+            attempt(start, stop)
+        else:
+            started.append(thread)
+    attempt(0, bounds[1])
+    for thread in started:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _available_threads() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        processors = len(os.sched_getaffinity(0))
+    else:
+        processors = os.cpu_count() or 1
+    limits = [int(value) for name in _LIMITS if (value := os.environ.get(name, "")).isdecimal()]
+    return min([processors, *(limit for limit in limits if limit > 0)])

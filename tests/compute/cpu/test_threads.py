@@ -1,0 +1,116 @@
+"""Threads that share one convolution."""
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import strideweave as sw
+
+CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((8, 16, 64, 64), (16, 16, 3, 3), {"strides": (1, 1), "padding": ((1, 1), (1, 1))}),
+    (
+        (24, 12, 65, 61),
+        (20, 6, 3, 5),
+        {"strides": (2, 3), "padding": ((4, 0), (0, 7)), "feature_groups": 2},
+    ),
+    (
+        (5, 16, 40, 33),
+        (24, 16, 3, 3),
+        {
+            "strides": (1, 1),
+            "padding": ((0, 3), (2, 2)),
+            "lhs_dilation": (1, 2),
+            "kernel_dilation": (3, 2),
+        },
+    ),
+]
+
+
+@pytest.fixture(params=CASES, ids=["plain", "strides and groups", "dilations"])
+def convolution(request: pytest.FixtureRequest) -> Any:
+    """A convolution with enough work for seven threads, as a call without arguments."""
+    lhs_extents, kernel_extents, parameters = request.param
+    random = np.random.default_rng(3)
+    lhs = sw.from_numpy(random.standard_normal(lhs_extents, np.float32))
+    kernel = sw.from_numpy(random.standard_normal(kernel_extents, np.float32))
+    return lambda: sw.conv_general(lhs, kernel, **parameters).numpy()
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
+    """The threads that were started; nothing in the environment limits them."""
+    for library in ("OPENBLAS", "MKL", "OMP"):
+        monkeypatch.delenv(f"{library}_NUM_THREADS", raising=False)
+    threads: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def recorded(thread: threading.Thread) -> None:
+        threads.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", recorded)
+    return threads
+
+
+def with_processors(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    available = set(range(count))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: available, raising=False)
+
+
+@pytest.mark.rule("F-39", "G-13", "G-14")
+def test_values_do_not_depend_on_the_number_of_threads(
+    convolution: Any, started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_processors(monkeypatch, 1)
+    expected = convolution()
+    assert started == []
+    for count in (2, 3, 7):
+        with_processors(monkeypatch, count)
+        found = convolution()
+        assert len(started) == count - 1
+        assert not any(thread.is_alive() for thread in started)
+        assert np.array_equal(found.view(np.int32), expected.view(np.int32))
+        started.clear()
+
+
+@pytest.mark.rule("G-14")
+def test_environment_limits_the_threads(
+    convolution: Any, started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_processors(monkeypatch, 7)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    convolution()
+    assert len(started) == 1
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    convolution()
+    assert len(started) == 1
+
+
+@pytest.mark.rule("G-14")
+def test_convolution_works_where_no_thread_starts(
+    convolution: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = convolution()
+
+    def refused(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with_processors(monkeypatch, 3)
+    assert np.array_equal(convolution(), expected)
+
+
+@pytest.mark.rule("F-9")
+def test_threads_are_as_silent_as_their_caller(
+    started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_processors(monkeypatch, 2)
+    images = np.full((8, 16, 64, 64), 3e38, np.float32)
+    images[:, :, ::2] = -np.inf
+    weights = np.full((16, 16, 3, 3), 2.0, np.float32)
+    found = sw.conv_general(sw.from_numpy(images), sw.from_numpy(weights), (1, 1), ((0, 0), (0, 0)))
+    assert len(started) == 1
+    assert not np.isfinite(found.numpy()).any()
