@@ -7,7 +7,12 @@ from typing import Any, Final, final
 
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.class_record import class_record
-from strideweave.carriers.extension import PreparedTransfer, ProviderCompletion
+from strideweave.carriers.extension import (
+    PreparedKernel,
+    PreparedTransfer,
+    ProviderCompletion,
+    ProviderResult,
+)
 from strideweave.carriers.move.operations import ElementwiseMoveOperation
 from strideweave.carriers.move.routes import select_route
 
@@ -72,6 +77,39 @@ def raising_storage(
 
 
 @contextmanager
+def raising_kernels(
+    carrier_class: type[Carrier], error: BaseException, *, prepares: bool
+) -> Iterator[None]:
+    """Let every kernel of a definition-backed class raise.
+
+    Args:
+        carrier_class: The exact class.
+        error: What is raised.
+        prepares: Whether ``prepare`` raises at once; otherwise ``submit`` does, after its work.
+    """
+    with ExitStack() as replacements:
+        for candidate in class_record(carrier_class).patterns:
+            pattern = candidate.pattern
+            prepare = _failing_prepare(pattern.prepare, error, prepares)
+            replacements.enter_context(replaced(pattern, "prepare", prepare))
+        yield
+
+
+def _failing_prepare(
+    prepare: Callable[..., object], error: BaseException, prepares: bool
+) -> Callable[..., object]:
+    def fail(*arguments: object) -> object:
+        if prepares:
+            raise error
+        prepared = prepare(*arguments)
+        if not isinstance(prepared, PreparedKernel):
+            return prepared
+        return PreparedKernel(prepared.interface, partial(_submit_failing, prepared.submit, error))
+
+    return fail
+
+
+@contextmanager
 def failing_transfers(
     source_class: type[Carrier], destination_class: type[Carrier], error: BaseException
 ) -> Iterator[None]:
@@ -108,7 +146,7 @@ def _prepare_failing(
 
 def _submit_failing(submit: Callable[[], Any], error: BaseException) -> Any:
     submitted = submit()
-    if submitted is None:
+    if submitted is None or isinstance(submitted, ProviderResult):
         raise error
     return _FailingCompletion(submitted, error)
 

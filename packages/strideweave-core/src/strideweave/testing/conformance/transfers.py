@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from strideweave.carriers.base import Carrier
+from strideweave.carriers.class_record import class_record
 from strideweave.carriers.extension import PreparedTransfer, TransferRoute
 from strideweave.carriers.extension.transfers import transfer_request
 from strideweave.carriers.move.entry import copy, move, move_async
@@ -17,7 +18,12 @@ from strideweave.testing.conformance.abilities import Ability
 from strideweave.testing.conformance.adapter import CarrierAdapter, Peer, over
 from strideweave.testing.conformance.check import ConformanceFailure, check, require
 from strideweave.testing.conformance.faults import outcome
-from strideweave.testing.conformance.injection import InjectedFault, failing_transfers
+from strideweave.testing.conformance.injection import (
+    InjectedFault,
+    failing_transfers,
+    raising_storage,
+    replaced,
+)
 from strideweave.testing.conformance.values import distinct, same, span_of
 from strideweave.testing.operation_case import Value
 
@@ -149,6 +155,8 @@ def out_source(subject: CarrierAdapter[Any]) -> None:
             else:
                 _fail(subject.carrier_class, peer.carrier_class, source, destination, what)
             _require_source(subject, source, values, what)
+            if not keep and class_record(subject.carrier_class).definition is not None:
+                _fail_to_release(subject, source, destination, values)
             if keep:
                 _require_apart(subject, source, destination, values, what)
             else:
@@ -194,6 +202,17 @@ def _require_source(
         )
 
 
+def _fail_to_release(
+    subject: CarrierAdapter[Any], source: Carrier, destination: Carrier, values: list[Value]
+) -> None:
+    error = InjectedFault("injected into release")
+    with raising_storage(subject.carrier_class, "release", error), no_grad():
+        raised = outcome(lambda: move(over(source, len(values)), destination))
+    what = f"a move from {subject.name} whose release raised"
+    require(raised is error, f"{what}: the caller got {raised!r} instead of that exception")
+    _require_source(subject, source, values, what)
+
+
 def _require_apart(
     subject: CarrierAdapter[Any],
     source: Carrier,
@@ -220,10 +239,11 @@ def prepare_changes_nothing(subject: CarrierAdapter[Any]) -> None:
             continue
         values, present = distinct(dtype, 6), distinct(dtype, 6, salt=21)
         source, destination = subject.filled(values, dtype), peer.make(6, dtype)
+        what = f"prepare of the route {route.route_id!r} of {subject.name}"
+        _fail_to_prepare(route, source, destination, what)
         over(destination, 6)[...] = span_of(dtype, present)
         before = (source.version, destination.version)
         prepared = route.provider.prepare(transfer_request(over(source, 6), destination))
-        what = f"prepare of the route {route.route_id!r} of {subject.name}"
         for slot in range(6):
             require(
                 same(destination[slot], present[slot])
@@ -234,6 +254,24 @@ def prepare_changes_nothing(subject: CarrierAdapter[Any]) -> None:
         submitted = prepared.submit() if isinstance(prepared, PreparedTransfer) else None
         if submitted is not None:
             submitted.wait()
+
+
+def _fail_to_prepare(
+    route: "TransferRoute[Any, Any]", source: Carrier, destination: Carrier, what: str
+) -> None:
+    error = InjectedFault("injected into prepare")
+
+    def fail(request: object) -> None:
+        raise error
+
+    before = (source.version, destination.version)
+    with replaced(route.provider, "prepare", fail), no_grad():
+        raised = outcome(lambda: move(over(source, 6), destination))
+    is_free = not (source.is_owned() or destination.is_owned() or source.is_released())
+    require(
+        raised is error and is_free and (source.version, destination.version) == before,
+        f"{what} raised: the caller got {raised!r}, and the carriers were left changed or owned",
+    )
 
 
 @check("transfers.prepare-abandoned", ability=Ability.TRANSFERS_OUT)
@@ -306,5 +344,23 @@ def in_failure(subject: CarrierAdapter[Any]) -> None:
                 f"{what} left it with {destination.size()} slots; allocate must be able to set "
                 "the extent again, to 0 too",
             )
+            if size == 0:
+                _fail_to_size(subject, source, destination, what)
             again = attempted(source, destination, f"repeating {what}", keep=False)
             require_values(again, values, f"repeating {what}")
+
+
+def _fail_to_size(
+    subject: CarrierAdapter[Any], source: Tensor, destination: Carrier, what: str
+) -> None:
+    """Move into an empty carrier whose allocation fails, where that is a callback."""
+    if class_record(subject.carrier_class).definition is None:
+        return
+    error = InjectedFault("injected into allocate")
+    with raising_storage(subject.carrier_class, "allocate", error), no_grad():
+        raised = outcome(lambda: move(source, destination))
+    require(
+        raised is error and destination.size() == 0 and not destination.is_owned(),
+        f"{what}, and then allocate raised: the caller got {raised!r}, and the carrier has "
+        f"{destination.size()} slots",
+    )
