@@ -6,6 +6,7 @@ import pytest
 
 import strideweave as sw
 from strideweave.carriers.extension import PreparedKernel, Unsupported
+from strideweave.testing import ArrayCarrier
 
 pytestmark = pytest.mark.rule("O-83")
 
@@ -76,6 +77,19 @@ def test_a_public_function_takes_its_own_arguments(harness: Any) -> None:
     # The thread executes again afterwards.
     operation, served = harness.ready()
     assert operation(served)[0] == 2.0
+
+
+@pytest.mark.rule("O-83", "F-38", "X-55")
+def test_results_are_those_the_caller_gets() -> None:
+    rows, columns = (sw.friendly.ones(extent, 3, carrier=ArrayCarrier) for extent in (2, 4))
+    (spec,) = sw.explain(sw.einsum, rows, columns, "a b, c b -> c a").results
+    assert str(spec.layout) == "(4,2):(2,1)"
+    images = sw.friendly.ones(2, 1, 5, carrier=ArrayCarrier)
+    kernel = sw.friendly.ones(4, 1, 3, carrier=ArrayCarrier)
+    call = (sw.conv_general, images, kernel, (1,), ((0, 0),))
+    (spec,) = sw.explain(*call, output_dims=(2, 0, 1)).results
+    assert str(spec.layout) == "(3,2,4):(8,1,2)"
+    assert spec.shape == spec.layout.shape and spec.rtol == 1e-5
 
 
 def test_errors_up_to_live_propagate(harness: Any) -> None:

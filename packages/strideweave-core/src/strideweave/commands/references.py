@@ -11,6 +11,9 @@ from strideweave.layout.tree import LeafId, Node, Tree
 
 SymbolIds: TypeAlias = tuple[tuple[str, int], ...]
 
+_DEEPEST = 64
+"""Groups inside each other: trees are walked by recursion, which Python bounds."""
+
 
 @final
 @record
@@ -92,6 +95,8 @@ def _read(tokens: Sequence[Token], leaf: Callable[[Token], Node | LeafId]) -> Tr
             case "symbol" | "one":
                 levels[-1].append(leaf(token))
             case "left_paren":
+                if len(opened) == _DEEPEST:
+                    refuse(f"Groups are nested more than {_DEEPEST} deep", token.start)
                 opened.append(token)
                 levels.append([])
             case "right_paren":

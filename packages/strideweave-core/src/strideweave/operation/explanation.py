@@ -17,6 +17,7 @@ from strideweave.operation.invocation import ResolvedInvocation, ResultSpec
 from strideweave.operation.pipeline import InterceptedCall, bind_call, intercepted, until_live
 from strideweave.operation.policy import OperationPlan
 from strideweave.operation.recording import unrecorded
+from strideweave.operation.resolution import Resolution
 
 if TYPE_CHECKING:
     from strideweave.carriers.base import Carrier
@@ -54,7 +55,8 @@ class DispatchExplanation:
     Attributes:
         definition: The operation.
         plan: Its dtype plan for these operands.
-        results: Specs of the results.
+        results: Specs of the results as the caller gets them: those of an ``einsum``, or of a
+            convolution with ``output_dims``, are views of what the carrier makes.
         capability: The carrier's capability that is this plan, or None.
         reason: Why there is no capability, or None.
         candidates: In preparation order.
@@ -195,9 +197,18 @@ def _explained(
         if definition._is_builtin
         else ()
     )
+    results = _published(resolution)
     return DispatchExplanation(
-        definition, plan, resolution.results, capability, reason, candidates, winner, gradient
+        definition, plan, results, capability, reason, candidates, winner, gradient
     )
+
+
+def _published(resolution: Resolution) -> tuple[ResultSpec, ...]:
+    layout = resolution.published_layout
+    if layout is None:
+        return resolution.results
+    (made,) = resolution.results
+    return (ResultSpec(made.dtype, layout.shape, layout, atol=made.atol, rtol=made.rtol),)
 
 
 def _candidates(
