@@ -32,14 +32,16 @@ def test_lists_distribution_version_entry_point_and_import(ask: Any, shelf: Any)
 def test_a_broken_carrier_is_shown_beside_the_others(ask: Any, shelf: Any) -> None:
     shelf.carrier("Broken", "raise OSError('no such\\n  device')\n")
     shelf.carrier("Number", "Number = 1\n")
+    shelf.carrier("Leaving", "raise SystemExit(3)\n")
     shelf.carrier("Slab", GOOD)
     answer = ask("carriers")
     rows = answer.output.splitlines()[1:]
     assert answer.status == 1
-    assert [row.split()[0] for row in rows] == ["Broken", "Number", "Slab"]
+    assert [row.split()[0] for row in rows] == ["Broken", "Leaving", "Number", "Slab"]
     assert rows[0].endswith("  OSError: no such device")
-    assert "is no subclass of Carrier: 1" in rows[1]
-    assert rows[2].endswith("  ok")
+    assert rows[1].endswith("  SystemExit: 3")
+    assert "is no subclass of Carrier: 1" in rows[2]
+    assert rows[3].endswith("  ok")
 
 
 def test_two_targets_of_one_name_are_both_shown(ask: Any, shelf: Any) -> None:

@@ -49,6 +49,18 @@ def test_algebra(words: tuple[str, ...], result: str, ask: Any) -> None:
     assert (answer.status, answer.output.splitlines()[0]) == (0, result)
 
 
+def test_a_layout_too_large_for_a_table_is_described_all_the_same(ask: Any) -> None:
+    answer = ask("layout", "(2,2):(1,6)", "--complement", "24000000000000000000")
+    assert answer.status == 0
+    assert answer.output == (
+        "(3,2000000000000000000):(2,12)\n"
+        "size 6000000000000000000, cosize 23999999999999999993, injective, not compact\n"
+        "\n"
+        "6000000000000000000 coordinates are too many for a text table, which takes at most 65536; "
+        "take a part, such as one mode, or a tile from a division\n"
+    )
+
+
 @pytest.mark.rule("L-46")
 def test_writes_a_picture(ask: Any, tmp_path: Path) -> None:
     picture = tmp_path / "layout.svg"
@@ -66,7 +78,8 @@ def test_writes_a_picture(ask: Any, tmp_path: Path) -> None:
         (("(2,3):(1,0)", "--complement", "6"), "cannot complement: "),
         (("(4,6):(1,4)", "--divide", "5:1"), "cannot divide: "),
         (("4:1", "--compose", "5:1"), "cannot compose: inner codomain exceeds"),
-        (("(1000,1000):(1,1000)",), "1000000 coordinates are too many for a text table"),
+        (("(1000,1000):(1,1000)", "--svg", "-"), "1000000 coordinates are too many for an SVG"),
+        (("(" * 5000,), "argument LAYOUT: "),
         (("4:1", "--svg", "absent/picture.svg"), "cannot write absent/picture.svg: No such file"),
         (("4:1", "--divide", "2:1", "--compose", "2:1"), "not allowed with argument"),
     ],

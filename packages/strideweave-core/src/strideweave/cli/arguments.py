@@ -18,7 +18,7 @@ def layout_argument(text: str) -> Layout:
     """
     try:
         return Layout.parse(text)
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ArgumentTypeError(
             f'{error}; write extents and strides, such as "(4,2):(1,4)"'
         ) from error
@@ -32,7 +32,7 @@ def shape_argument(text: str) -> Layout:
     """
     try:
         return canonical_layout(Shape(literal_eval(text)))
-    except (SyntaxError, TypeError, ValueError) as error:
+    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
         raise ArgumentTypeError(
             f'malformed shape {text!r}; write extents of at least 1, such as "(2,(3,4))"'
         ) from error
@@ -64,7 +64,7 @@ def value_of(word: str) -> object:
     """Give the Python literal that a word is, else the dtype it names, else the word."""
     try:
         value: object = literal_eval(word)
-    except (SyntaxError, ValueError):
+    except (MemoryError, RecursionError, SyntaxError, ValueError):
         return registry.get(word) or word
     return value
 

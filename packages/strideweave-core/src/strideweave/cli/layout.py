@@ -3,11 +3,14 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from strideweave.cli.arguments import layout_argument, size_argument
 from strideweave.cli.command import DONE, Command, CommandError, show
 from strideweave.layout.index_map import IndexMap
 from strideweave.layout.layout import Layout
+
+ResultT = TypeVar("ResultT")
 
 
 def _configure(parser: ArgumentParser) -> None:
@@ -34,25 +37,31 @@ def _configure(parser: ArgumentParser) -> None:
 
 def _run(arguments: Namespace) -> int:
     result = _result(arguments)
-    try:
-        drawing = result.table() if arguments.svg is None else result.to_svg()
-    except ValueError as error:
-        raise CommandError(str(error)) from error
     facts = [str(result), _facts(result)]
     if arguments.svg is None:
-        show([*facts, "", drawing])
-    elif arguments.svg == "-":
-        show([drawing])
+        show([*facts, "", _table(result)])
+        return DONE
+    picture = _computed("draw", result.to_svg)
+    if arguments.svg == "-":
+        show([picture])
     else:
-        _write(Path(arguments.svg), drawing)
+        _write(Path(arguments.svg), picture)
         show([*facts, f"written to {arguments.svg}"])
     return DONE
+
+
+def _table(result: IndexMap) -> str:
+    try:
+        return result.table()
+    except ValueError as too_large:  # what was computed is worth showing all the same
+        return str(too_large)
 
 
 def _result(arguments: Namespace) -> IndexMap:
     given: Layout = arguments.layout
     if arguments.compose is not None:
-        return _computed("compose", lambda: given.compose(arguments.compose))
+        inner: IndexMap = arguments.compose
+        return _computed("compose", lambda: given.compose(inner))
     if arguments.divide is not None:
         return _computed("divide", lambda: Layout.divide(given, arguments.divide))
     if arguments.complement is not None:
@@ -60,7 +69,7 @@ def _result(arguments: Namespace) -> IndexMap:
     return given
 
 
-def _computed(name: str, compute: Callable[[], IndexMap]) -> IndexMap:
+def _computed(name: str, compute: Callable[[], ResultT]) -> ResultT:
     try:
         return compute()
     except ValueError as error:

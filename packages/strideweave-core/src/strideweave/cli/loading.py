@@ -43,7 +43,7 @@ def candidates() -> tuple[Candidate, ...]:
 def _tried(entry: InstalledCarrier) -> Candidate:
     try:
         return Candidate(entry, load_carrier(entry.name), None)
-    except Exception as error:  # whatever the import of somebody's module raises
+    except (Exception, SystemExit) as error:  # whatever the import of somebody's module raises
         return Candidate(entry, None, one_line(error))
 
 
@@ -78,7 +78,7 @@ def carrier_class_of(word: str) -> type[Carrier]:
             f"{error.args[0]}; 'strideweave carriers' lists them, and a class that nobody "
             "advertises is written module:class"
         ) from error
-    except Exception as error:  # whatever the import of somebody's module raises
+    except (Exception, SystemExit) as error:  # whatever the import of somebody's module raises
         raise CommandError(f"cannot import the carrier {word!r}: {one_line(error)}") from error
 
 
