@@ -1,5 +1,6 @@
 """What every kernel of the CPU carrier shares: quiet execution and the pointwise frame."""
 
+import sys
 from collections.abc import Callable
 from contextvars import Context
 from typing import Any, TypeAlias, final
@@ -18,18 +19,40 @@ Kernel: TypeAlias = Callable[[ResolvedInvocation], Tensor]
 Compute: TypeAlias = Callable[..., Any]
 """Computes one array from arrays; a last positional argument, if given, receives the values."""
 
+_MOST_VALUES = sys.maxsize // 8
+"""Values that an array of the widest type of a kernel holds."""
 _quiet = Context()
 _quiet.run(numpy.seterr, all="ignore")
 
 
 def quiet(kernel: Kernel) -> Kernel:
-    """Wrap a kernel so that IEEE exceptions raise no NumPy warning."""
+    """Wrap a kernel so that IEEE exceptions raise no NumPy warning, nor sizes NumPy's errors."""
 
     def run(invocation: ResolvedInvocation) -> Tensor:
-        # A copy, because a context cannot be entered again by another thread or a nested call.
-        return _quiet.copy().run(kernel, invocation)
+        try:
+            # A copy, because a context cannot be entered again by another thread or a nested call.
+            return _quiet.copy().run(kernel, invocation)
+        except (ValueError, OverflowError):
+            _require_addressable(invocation)
+            raise
 
     return run
+
+
+def _require_addressable(invocation: ResolvedInvocation) -> None:
+    """Refuse layouts of more values than NumPy counts, which cost no storage where they broadcast.
+
+    Raises:
+        OverflowError: A Tensor operand or a result has such a layout.
+    """
+    tensors = (operand for operand in invocation.operands if isinstance(operand, Tensor))
+    layouts = [tensor.layout for tensor in tensors] + [spec.layout for spec in invocation.results]
+    for layout in layouts:
+        if layout.size > _MOST_VALUES:
+            raise OverflowError(
+                f"{invocation.name}: {layout.size} values of layout {layout} exceed the address "
+                "space; compute on fewer of them at a time"
+            ) from None
 
 
 def narrow(values: Array, out: Array | None, overflow: Callable[[Any], OverflowError]) -> Array:
@@ -73,8 +96,12 @@ def pointwise(floating: Compute, integer: Compute | None = None) -> Kernel:
         compute = floating if integer is None or reading.is_binary32 else integer
         quietly = _quiet.copy().run
         if not reading.is_flat:
-            arrays = reading.strided_arrays(operands)
-            values = numpy.empty(spec.layout.cosize, NUMPY_DTYPES[spec.dtype])
+            try:
+                arrays = reading.strided_arrays(operands)
+                values = numpy.empty(spec.layout.cosize, NUMPY_DTYPES[spec.dtype])
+            except (ValueError, OverflowError):
+                _require_addressable(invocation)
+                raise
             quietly(compute, *arrays, array_over(values, 0, spec.layout))
             return result(values, spec)
         if reading.is_converted:

@@ -3,7 +3,7 @@
 import numpy
 
 from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array
-from strideweave.carriers.cpu.kernels.frame import Kernel
+from strideweave.carriers.cpu.kernels.frame import Kernel, quiet
 from strideweave.carriers.cpu.views import array_over, operands, parameter, result, strided
 from strideweave.layout import Layout
 from strideweave.operation.invocation import ResolvedInvocation
@@ -36,4 +36,4 @@ def _pad(invocation: ResolvedInvocation) -> Tensor:
     return result(values, spec)
 
 
-KERNELS: dict[str, Kernel] = {"concat": _concat, "pad": _pad}
+KERNELS: dict[str, Kernel] = {"concat": quiet(_concat), "pad": quiet(_pad)}
