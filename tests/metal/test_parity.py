@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from strideweave import Carrier, DType, Generic, Layout, Metal, Tensor, UnsupportedOperationPlan
@@ -48,7 +49,8 @@ def test_it_agrees_with_generic_or_refuses(
             refused.add(signature)
             continue
         executed.add(signature)
-        assert type(actual.carrier) is Metal
+        assert type(actual.carrier) is Metal and actual.carrier._slots is not None
+        assert np.asarray(actual.carrier._slots).flags.c_contiguous
         wrong.append(disagreement(case, actual, run_case(case, on_generic)))
     assert [text for text in wrong if text is not None] == []
     assert not executed & refused

@@ -88,6 +88,9 @@ where = partial(mx.where, stream=_DEVICE)
 zeros = partial(mx.zeros, stream=_DEVICE)
 
 
+_ALWAYS: Final = mx.array(True)
+
+
 def constant(value: float) -> mx.array:
     """A Float32 value that broadcasts."""
     return mx.array(value, mx.float32)
@@ -96,6 +99,11 @@ def constant(value: float) -> mx.array:
 def converted(array: mx.array, dtype: mx.Dtype) -> mx.array:
     """The values in another element type, rounded to nearest even."""
     return array if array.dtype == dtype else array.astype(dtype, _DEVICE)
+
+
+def copied(array: mx.array) -> mx.array:
+    """The same values in memory of their own; other ways to give an array again share it."""
+    return where(_ALWAYS, array, array)
 
 
 def added_at(values: mx.array, indices: mx.array, updates: mx.array) -> mx.array:

@@ -65,7 +65,7 @@ def _load() -> Runtime:
     if choice == "gpu" and (system, machine) != ("Darwin", "arm64"):
         raise RuntimeError(
             f"Metal: a Metal GPU needs macOS on arm64, this is {system} on {machine}; set "
-            f"{VARIABLE}=cpu to compute on MLX's CPU device, which {_INSTALLATION} installs"
+            f"{VARIABLE}=cpu to compute on MLX's CPU device ({_INSTALLATION})"
         )
     core = _imported_core()
     if choice == "cpu":

@@ -30,8 +30,8 @@ def zeros(slots: int, dtype: DType) -> Slots:
 
 
 def from_host(values: Array) -> Slots:
-    """Copy one dimension of host memory, in the element type and byte order of some storage."""
-    return submitted(mx.array(values))
+    """Copy one dimension of host memory, of an element type and byte order that MLX stores."""
+    return mx.array(values)  # holds its values from the start
 
 
 def to_host(slots: Slots) -> Array:
@@ -71,5 +71,5 @@ def submitted(array: "mx.array") -> Slots:
 
 
 def extracted(slots: Slots, start: int, count: int) -> Slots:
-    """Make storage of consecutive slots, which exist, submitted."""
-    return submitted(primitives.contiguous(part(slots, start, count)))
+    """Copy consecutive slots, which exist, into storage of their own, submitted."""
+    return submitted(primitives.copied(part(slots, start, count)))

@@ -55,12 +55,21 @@ def slices(invocation: ResolvedInvocation, position: int, axis: int) -> "mx.arra
 
 
 def result(values: "mx.array", spec: ResultSpec) -> Tensor:
-    """Publish an array, which is submitted, as the Tensor that a specification asks for.
+    """Publish an array as the Tensor that a specification asks for.
 
     Args:
-        values: In logical order when flattened, or one dimension in slot order.
+        values: Any array that lists the values in logical order when flattened.
+        spec: The result's dtype and its canonical layout.
+    """
+    return slots_result(primitives.contiguous(primitives.reshape(values, (-1,))), spec)
+
+
+def slots_result(slots: "mx.array", spec: ResultSpec) -> Tensor:
+    """Publish storage, which this submits.
+
+    Args:
+        slots: One contiguous dimension, in slot order.
         spec: The result's dtype and its compact layout.
     """
-    flat = primitives.contiguous(primitives.reshape(values, (-1,)))
-    carrier = carrier_module.adopted(storage.submitted(flat), spec.dtype)
+    carrier = carrier_module.adopted(storage.submitted(slots), spec.dtype)
     return tensor_over(carrier, 0, spec.layout, spec.dtype)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from strideweave.carriers.metal import primitives
 from strideweave.carriers.metal.storage import ELEMENTS
-from strideweave.carriers.metal.views import result, slots, strided
+from strideweave.carriers.metal.views import result, slots, slots_result, strided
 from strideweave.layout import Layout
 from strideweave.operation.invocation import ResolvedInvocation
 from strideweave.ops.reference import convert_weak_scalar
@@ -24,22 +24,23 @@ def pointwise(compute: Compute) -> Kernel:
     """Make the kernel of an operation that computes each coordinate on its own.
 
     Args:
-        compute: Takes the operands, converted as the plan says.
+        compute: Takes the operands, converted as the plan says; its result is no view of them.
     """
 
     def kernel(invocation: ResolvedInvocation) -> Tensor:
         spec = invocation.results[0]
         operands: tuple[Any, ...] = invocation.operands
         layouts = tuple(entry.layout for entry in operands if isinstance(entry, Tensor))
-        # A layout that is not canonical is the flat operands' own, so strided results are in order.
-        view = slots if _is_flat(spec.layout, layouts) else strided
+        is_flat = _is_flat(spec.layout, layouts)
+        view = slots if is_flat else strided
         arrays: list[mx.array] = []
         for operand, entry in zip(operands, invocation.plan.operands, strict=True):
             if entry.dtype is None:
                 arrays.append(primitives.constant(convert_weak_scalar(operand, entry.convert_to)))
             else:
                 arrays.append(primitives.converted(view(operand), ELEMENTS[entry.convert_to]))
-        return result(compute(*arrays), spec)
+        # Without flat operands the layout is canonical, so logical order is slot order.
+        return (slots_result if is_flat else result)(compute(*arrays), spec)
 
     return kernel
 
