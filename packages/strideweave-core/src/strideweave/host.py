@@ -144,6 +144,9 @@ def read_array(tensor: "Tensor") -> HostArray | None:
     if view is not None:
         # Memory that somebody else writes to may hold any byte for True.
         return view.view(numpy.uint8) != 0 if tensor._dtype is DType.Bool else view
+    values = tensor._carrier._read_tensor(tensor)
+    if values is not None:
+        return numpy.asarray(values).reshape(tensor._layout.leaf_extents[::-1])
     image = read_image(tensor)
     return None if image is None else strided(image, 0, tensor._layout)
 
@@ -162,6 +165,8 @@ def write_array(tensor: "Tensor", values: HostArray) -> bool:
     if view is not None:
         view[...] = values
         return True
+    if writes_tensors(tensor._carrier) and _write_logical(tensor, values):
+        return True
     image = None if numpy_module() is None else writable_image(tensor)
     if image is None:
         return False
@@ -170,6 +175,18 @@ def write_array(tensor: "Tensor", values: HostArray) -> bool:
         return False
     window[...] = values
     return spans.write_span(tensor._carrier, tensor._offset, image)
+
+
+def writes_tensors(carrier: Carrier) -> bool:
+    """Tell whether a class may have its own way of writing Tensors."""
+    return type(carrier)._write_tensor is not Carrier._write_tensor
+
+
+def _write_logical(tensor: "Tensor", values: HostArray) -> bool:
+    numpy = numpy_module()
+    assert numpy is not None, "the caller has an array, so NumPy is loaded"
+    whole = numpy.broadcast_to(values, tensor._layout.leaf_extents[::-1])
+    return tensor._carrier._write_tensor(tensor, numpy.ascontiguousarray(whole).reshape(-1).data)
 
 
 def new_storage(prototype: Carrier, dtype: DType, layout: Layout, values: HostArray) -> Carrier:

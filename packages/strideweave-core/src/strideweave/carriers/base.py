@@ -624,6 +624,31 @@ class Carrier:
         """Give the gradient of ``operand`` in this carrier's representation."""
         return gradient
 
+    def _read_tensor(self, tensor: "Tensor") -> "memoryview[Any] | None":
+        """Copy the values of a Tensor over this carrier in a way of its own.
+
+        Args:
+            tensor: A Tensor over this live carrier.
+
+        Returns:
+            A span with one item per coordinate in logical order, the first mode fastest; None where
+            the carrier has none: the caller then reads a physical span, or slot by slot.
+        """
+        return None
+
+    def _write_tensor(self, tensor: "Tensor", values: "memoryview[Any]") -> bool:
+        """Store values in a Tensor over this carrier in a way of its own; no version changes.
+
+        Args:
+            tensor: An injective Tensor over this live, mutable carrier.
+            values: A span with one item per coordinate in logical order.
+
+        Returns:
+            False, with nothing written, where the carrier has none; the caller then writes a
+            physical span, or slot by slot.
+        """
+        return False
+
     def _store_tensor(self, tensor: "Tensor", values: "Tensor") -> bool:
         """Replace the values of a Tensor over this carrier in a way of its own.
 

@@ -85,9 +85,13 @@ def logical_values(tensor: "Tensor") -> list[Value]:
         values: list[Value] = view.ravel().tolist()
         return values
     carrier, layout = tensor._carrier, tensor._layout
-    image = None if carrier.is_released() else host.read_image(tensor)
-    if image is not None:
-        return list(map(image.tolist().__getitem__, slots(layout)))
+    if not carrier.is_released():  # else the first slot raises
+        own = carrier._read_tensor(tensor)
+        if own is not None:
+            return list(own)
+        image = host.read_image(tensor)
+        if image is not None:
+            return list(map(image.tolist().__getitem__, slots(layout)))
     offset = tensor._offset
     return [carrier[offset + slot] for slot in slots(layout)]
 
@@ -105,6 +109,8 @@ def write_logical_values(tensor: "Tensor", values: Sequence[Value]) -> None:
     array = _as_array(tensor, values)
     if array is not None and host.write_array(tensor, array):
         return
+    if _write_own(tensor, values):
+        return
     layout = tensor._layout
     image = host.writable_image(tensor)
     if image is not None:
@@ -115,6 +121,17 @@ def write_logical_values(tensor: "Tensor", values: Sequence[Value]) -> None:
     carrier, offset = tensor._carrier, tensor._offset
     for slot, value in zip(slots(layout), values, strict=True):
         spans.write_slot(carrier, offset + slot, value)
+
+
+def _write_own(tensor: "Tensor", values: Sequence[Value]) -> bool:
+    """Store values in the carrier's own way, if its class has one."""
+    span_format = host.SPAN_FORMATS.get(tensor._dtype)
+    if span_format is None or not host.writes_tensors(tensor._carrier):
+        return False
+    image = host.new_image(len(values), span_format)
+    for position, value in enumerate(values):
+        image[position] = value
+    return tensor._carrier._write_tensor(tensor, image)
 
 
 def _as_array(tensor: "Tensor", values: Sequence[Value]) -> host.HostArray | None:

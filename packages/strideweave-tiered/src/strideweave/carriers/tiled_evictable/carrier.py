@@ -14,6 +14,7 @@ from strideweave.carriers.tiled_evictable import (
     projection,
     replacement,
     scattering,
+    views,
 )
 from strideweave.carriers.tiled_evictable.construction import checked_state
 from strideweave.carriers.tiled_evictable.facet import TiledResidencyFacet
@@ -441,6 +442,12 @@ class TiledEvictable(DependentCarrier):
 
     def _accumulate_gradient(self, total: Tensor, gradient: Tensor) -> Tensor:
         return gradients.tiled_sum(self, total, gradient)
+
+    def _read_tensor(self, tensor: Tensor) -> "memoryview[Any] | None":
+        return views.read_view(self, tensor)
+
+    def _write_tensor(self, tensor: Tensor, values: "memoryview[Any]") -> bool:
+        return views.write_view(self, tensor, values)
 
     def _store_tensor(self, tensor: Tensor, values: Tensor) -> bool:
         return replacement.store_tensor(self, tensor, values)

@@ -12,6 +12,7 @@ from strideweave.layout.construction import canonical_layout
 Extents = tuple[int, ...]
 
 
+@lru_cache(maxsize=1024)
 def flat_layout(extents: Extents, strides: Extents) -> Layout:
     """Build a layout with one leaf per axis."""
     return Layout(Shape(list(extents)), Stride(list(strides)))
@@ -101,6 +102,14 @@ class TileGrid:
             number += tile_index * number_stride
             local += within * tile_stride
         return number, local
+
+    def decoded(self, slot: int) -> Extents:
+        """Give the coordinate of a slot in the full tensor."""
+        coordinate = []
+        for extent in self.logical_shape:
+            slot, place = divmod(slot, extent)
+            coordinate.append(place)
+        return tuple(coordinate)
 
     def coordinate(self, number: int) -> Extents:
         """Give the coordinate of a tile."""

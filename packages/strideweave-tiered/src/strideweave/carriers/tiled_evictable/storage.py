@@ -70,7 +70,7 @@ def clear(state: ResidencyState) -> list[Carrier | None]:
 def _read(carrier: "TiledEvictable", index: int) -> object:
     state = carrier._state
     number, local = state.grid.locate(index)
-    found = _read_present(state, state.tiles[number], lambda storage: storage[local])
+    found = read_present(state, state.tiles[number], lambda storage: storage[local])
     return storage_zero(state.dtype) if found is None else found
 
 
@@ -85,10 +85,10 @@ def read_tile(state: ResidencyState, tile: Tile) -> Buffer | None:
         values = read_slots(storage, 0, state.grid.tile_slots)
         return values if isinstance(values, (list, memoryview)) else values.copy()
 
-    return _read_present(state, tile, copied)
+    return read_present(state, tile, copied)
 
 
-def _read_present(state: ResidencyState, tile: Tile, read: Callable[[Carrier], Any]) -> Any:
+def read_present(state: ResidencyState, tile: Tile, read: Callable[[Carrier], Any]) -> Any:
     """Read from the storage that a tile has, again if it moved meanwhile."""
     while True:
         with lock:

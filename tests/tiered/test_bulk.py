@@ -1,0 +1,175 @@
+"""Bulk reads and writes of Tensors over tiles: what they give, and which tiles they touch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strideweave import Carrier, DType, Layout, Tensor, TiledEvictable, TileSelection, TileSet
+from strideweave.carriers.tiled_evictable import views
+from strideweave.layout.construction import canonical_layout
+from strideweave.layout.enumeration import slots
+from strideweave.testing import ArrayCarrier
+
+Tiers = tuple[type[Carrier], type[Carrier]]
+GRID, TILE = (2, 3), (3, 2)  # 6 rows, 6 columns
+ROWS = 6
+
+
+def carrier_of(capacity: int | None) -> TiledEvictable:
+    store = ArrayCarrier(0, dtype=DType.Int32).new_like(range(36))
+    prototype = ArrayCarrier(0, dtype=DType.Int32)
+    return TiledEvictable(prototype, store, GRID, TILE, primary_capacity=capacity)
+
+
+LAYOUTS = {
+    "everything": (0, "(6,6):(1,6)"),
+    "transposed": (0, "(6,6):(6,1)"),
+    "one row": (4, "(6):(6)"),
+    "one column": (12, "(6):(1)"),
+    "inner block": (7, "(4,3):(1,6)"),
+    "every second": (1, "(2,3):(2,12)"),
+    "flat": (0, "(36):(1)"),
+    "flat columns": (6, "(18):(1)"),
+    "permuted in tiles": (0, "((3,2),(2,3)):((1,3),(6,12))"),
+    "repeated rows": (2, "(2,6):(0,6)"),
+    "hierarchical": (0, "((2,3),6):((3,1),6)"),
+    "crossing": (4, "(4):(1)"),
+    "diagonal": (0, "(6):(7)"),
+    "blocks of four": (0, "(4,9):(1,4)"),
+}
+WITHOUT_PIECES = {"crossing", "diagonal", "blocks of four"}
+
+
+@pytest.mark.rule("TE-23", "TE-102", "C-86")
+@pytest.mark.parametrize("capacity", [None, 1])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_reads_follow_the_layout_and_move_nothing(name: str, capacity: int | None) -> None:
+    offset, text = LAYOUTS[name]
+    carrier = carrier_of(capacity)
+    carrier.promote(TileSet([(1, 1)]))
+    tensor = Tensor(carrier, offset, Layout.parse(text))
+    expected = [offset + slot for slot in slots(tensor.layout)]
+    own = views.read_view(carrier, tensor)
+    assert (own is None) == (name in WITHOUT_PIECES)
+    assert own is None or own.tolist() == expected
+    assert [*_flat(tensor.tolist(), len(tensor.layout))] == expected
+    assert carrier.primary_tiles == TileSet([(1, 1)]) and carrier.version == 0
+
+
+def _flat(nested: Any, depth: int) -> list[Any]:
+    """List nested values with the first mode fastest."""
+    if depth == 1:
+        return list(nested)
+    rows = [_flat(row, depth - 1) for row in nested]
+    return [value for column in zip(*rows, strict=True) for value in column]
+
+
+@pytest.mark.rule("TE-24", "TE-99", "TE-102", "C-86")
+@pytest.mark.parametrize("capacity", [None, 1, 2])
+@pytest.mark.parametrize("name", sorted(LAYOUTS.keys() - {"repeated rows"}))
+def test_writes_touch_the_addressed_tiles_only(name: str, capacity: int | None) -> None:
+    offset, text = LAYOUTS[name]
+    carrier = carrier_of(capacity)
+    tensor = Tensor(carrier, offset, Layout.parse(text))
+    addressed = [offset + slot for slot in slots(tensor.layout)]
+    values = ArrayCarrier(0, dtype=DType.Int32).new_like(range(100, 100 + len(addressed)))
+    tensor[...] = Tensor(values, 0, canonical_layout(tensor.shape))
+    model = list(range(36))
+    for position, slot in enumerate(addressed):
+        model[slot] = 100 + position
+    assert [carrier[slot] for slot in range(36)] == model
+    assert carrier.version == 1
+    touched = {(slot % ROWS // TILE[0], slot // ROWS // TILE[1]) for slot in addressed}
+    kept = carrier.primary_tiles.coordinates
+    assert set(kept) <= touched
+    assert len(kept) == (len(touched) if capacity is None else min(capacity, len(touched)))
+    assert carrier.dirty_tiles == carrier.primary_tiles
+
+
+@pytest.mark.rule("TE-23", "TE-71")
+def test_invalid_tiles_between_the_slots_do_not_matter(
+    tiled: Any, full: Callable[..., Tensor], dense: Callable[..., Tensor]
+) -> None:
+    carrier = tiled((2, 2), (2, 2))
+    selection = TileSelection([[0], [0]])
+    result = carrier.scatter(dense([1, 2, 3, 4], 2, 2), full(carrier), selection).wait()
+    corner = Tensor(result.carrier, 0, Layout.parse("(2,2):(1,4)"))
+    assert corner.tolist() == [[1, 3], [2, 4]]
+    corner[...] = dense([5, 6, 7, 8], 2, 2)
+    assert corner.tolist() == [[5, 7], [6, 8]]
+    assert result.carrier.valid_tiles == TileSet([(0, 0)])
+    with pytest.raises(RuntimeError, match="invalid"):
+        result.tolist()
+    with pytest.raises(RuntimeError, match="invalid"):
+        Tensor(result.carrier, 0, Layout.parse("(4):(1)"))[...] = dense([1, 2, 3, 4])
+    assert corner.tolist() == [[5, 7], [6, 8]]
+
+
+@pytest.mark.rule("TE-22", "TE-24")
+def test_zeros_leave_implicit_tiles(tiled: Any, full: Callable[..., Tensor]) -> None:
+    carrier = tiled((2, 2), (2, 2)).allocate_like(16)
+    column = Tensor(carrier, 0, Layout.parse("(4):(1)"))
+    column[...] = 0
+    assert carrier.primary_tiles == TileSet() and carrier.version == 1
+    column[...] = -0.0
+    assert carrier.dirty_tiles == TileSet([(0, 0), (1, 0)])
+    assert [str(value) for value in column.tolist()] == ["-0.0"] * 4
+    assert full(carrier).tolist()[0][1] == 0
+
+
+@pytest.mark.rule("TE-23", "TE-24", "TE-97")
+def test_pending_tiles_are_read_but_not_written(
+    tiled: Any, full: Callable[..., Tensor], controlled: Any, controlled_tiers: Tiers
+) -> None:
+    carrier = tiled((2,), (2,), stored=True, tiers=controlled_tiers)
+    x = full(carrier)
+    controlled.is_held = True
+    handle = carrier.promote_async(TileSet([(1,)]))
+    assert x.tolist() == [0, 1, 2, 3]
+    with pytest.raises(RuntimeError, match="pending"):
+        x[...] = 7
+    controlled.release()
+    handle.wait(30)
+    assert x.tolist() == [0, 1, 2, 3] and carrier.version == 0
+    x[...] = 7
+    assert x.tolist() == [7] * 4 and carrier.version == 1
+
+
+@pytest.mark.rule("TE-98", "TE-24")
+def test_a_failing_promotion_fails_the_write(
+    tiled: Any, full: Callable[..., Tensor], controlled: Any, controlled_tiers: Tiers
+) -> None:
+    carrier = tiled((2,), (2,), stored=True, tiers=controlled_tiers)
+    controlled.fail(0, "complete")
+    with pytest.raises(OSError, match="the test fails"):
+        full(carrier)[...] = 7
+    assert full(carrier).tolist() == [0, 1, 2, 3] and carrier.primary_tiles == TileSet()
+
+
+@pytest.mark.rule("TE-23", "TE-24", "TE-102")
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_view_reads_and_writes_like_its_slots(data: st.DataObject) -> None:
+    carrier = carrier_of(data.draw(st.sampled_from([None, 1, 2])))
+    carrier.promote(TileSet([data.draw(st.sampled_from([(0, 0), (1, 2)]))]))
+    extents = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    strides = [data.draw(st.sampled_from([1, 2, 3, 6, 12, 18, 5])) for _ in extents]
+    reach = sum((extent - 1) * stride for extent, stride in zip(extents, strides, strict=True))
+    if reach >= 36:
+        return
+    offset = data.draw(st.integers(0, 35 - reach))
+    layout = Layout.parse(f"({','.join(map(str, extents))}):({','.join(map(str, strides))})")
+    tensor = Tensor(carrier, offset, layout)
+    order = [offset + slot for slot in slots(layout)]
+    own = views.read_view(carrier, tensor)
+    assert own is None or own.tolist() == order
+    if layout.is_injective and own is not None:
+        new = memoryview(bytearray(4 * len(order))).cast("i")
+        for position in range(len(order)):
+            new[position] = -position
+        assert views.write_view(carrier, tensor, new)
+        model = dict(enumerate(range(36))) | {slot: -k for k, slot in enumerate(order)}
+        assert [carrier[slot] for slot in range(36)] == [model[slot] for slot in range(36)]
