@@ -191,6 +191,28 @@ def test_storage_of_a_tile_that_made_room_serves_the_next(tiled: Any, full: Any)
     assert carrier._state.spare == []
 
 
+@pytest.mark.rule("TE-50")
+def test_all_transfers_of_a_request_run_side_by_side(
+    tiled: Any, full: Any, controlled: Any, controlled_tiers: Tiers
+) -> None:
+    carrier = tiled((6,), (2,), stored=True, tiers=controlled_tiers)
+    for start in (
+        lambda: carrier.promote_async(one(4, 1, 3)),
+        lambda: carrier.project(full(carrier), TileSelection([[5, 0, 2]])),
+        lambda: carrier.evict_async(one(0, 1, 2, 3, 4, 5)),
+    ):
+        for slot in carrier.primary_tiles.coordinates:
+            carrier[2 * slot[0]] = -1.0  # so that its eviction transfers
+        controlled.pending.clear()
+        controlled.is_held = True
+        handle = start()
+        held = len(controlled.pending)
+        controlled.release()
+        handle.wait(30)
+        assert held == (6 if len(carrier.secondary_tiles.coordinates) == 6 else 3)
+    assert values(carrier) == [-1, 1, -1, 3, -1, 5, -1, 7, -1, 9, -1, 11]
+
+
 @pytest.mark.rule("TE-30", "TE-31", "TE-97")
 def test_refusals_in_order(
     tiled: Any, full: Callable[..., Tensor], controlled: Any, controlled_tiers: Tiers

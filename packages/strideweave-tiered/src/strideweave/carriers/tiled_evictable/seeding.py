@@ -6,6 +6,7 @@ from strideweave.carriers.tiled_evictable.buffers import (
     Region,
     fresh_like,
     read_slots,
+    write_slots,
 )
 from strideweave.carriers.tiled_evictable.state import Location, ResidencyState, Tile
 from strideweave.layout import Layout
@@ -65,11 +66,15 @@ def packed_like(
         values: The values, in the shape of ``within``.
         within: Sends each place to its local ordinal; by default one leaf per axis.
     """
-    storage = fresh_like(prototype, state.grid.tile_slots, state.dtype)
+    count, places = state.grid.tile_slots, within or state.grid.tile_layout
+    storage = fresh_like(prototype, count, state.dtype, empty=True)
     try:
-        canvas = Canvas(storage, state.grid.tile_slots)
-        canvas.paint(0, within or state.grid.tile_layout, values)
-        canvas.finish()
+        if values.layout == places:  # they lie in local order already
+            write_slots(storage, 0, values.buffer[values.offset : values.offset + count])
+        else:
+            canvas = Canvas(storage, count)
+            canvas.paint(0, places, values)
+            canvas.finish()
     except BaseException:
         storage.release()
         raise
