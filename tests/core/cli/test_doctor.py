@@ -85,7 +85,7 @@ def test_tries_carriers_on_values(ask: Any, shelf: Any) -> None:
     assert section(answer.output, "carriers") == {
         "ArrayCarrier": f"ok, computes {len(resolvable_plans())} plans",
         "Over": "ok, built over other carriers",
-        "Slab": "ok, stores and computes nothing",
+        "Slab": "ok, stores only, not tried",
     }
 
 

@@ -133,7 +133,12 @@ COMPOSED = "import strideweave as sw\nclass Over(sw.DependentCarrier): ...\n"
         ("relu", "Over", "Float32", "carriers that each instance is built over; call strideweave."),
         ("reluu", ARRAY, "Float32", "no operation is registered as 'reluu'; close: relu"),
         ("relu", ARRAY, "Float", "no dtype is named 'Float'; there are: Any, Floating"),
-        ("relu", ARRAY, "Float64", "cannot build a Float64 Tensor of 6 slots on ArrayCarrier: "),
+        (
+            "relu",
+            ARRAY,
+            "Float64",
+            "cannot build a Tensor of Float64 with 6 slots on ArrayCarrier: ",
+        ),
         ("relu", ARRAY, "Bool", "the call is refused: NotImplementedError: relu operand 0"),
         ("pad", ARRAY, "Bool", "give all operands: strideweave explain pad tensor PADDING"),
         ("argmax", ARRAY, "Float32", 'such as: strideweave explain argmax tensor "a b -> a"'),

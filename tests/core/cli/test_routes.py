@@ -14,8 +14,8 @@ class Far(sw.Carrier): ...
 def storage(fallback):
     return StorageProvider(
         supports_dtype=lambda carrier, dtype: True,
-        physical_size=lambda carrier: 0,
-        allocate=lambda carrier, slots: None,
+        physical_size=lambda carrier: carrier.extent,
+        allocate=lambda carrier, slots: setattr(carrier, "extent", slots),
         release=lambda carrier: None,
         read=lambda carrier, index: 0.0,
         write=lambda carrier, index, value: None,
@@ -86,6 +86,50 @@ def test_a_refused_pair_says_why(ask: Any, pair: None) -> None:
         "StorageProvider\n"
         "  gradient: transfer_route 'near.to-far'\n"
     )
+
+
+ARRAY = "strideweave.testing:ArrayCarrier"
+
+
+@pytest.mark.rule("M-40")
+def test_the_move_of_a_tensor_is_explained(ask: Any, pair: None) -> None:
+    words = ("--from", ARRAY, "--to", ARRAY, "--dtype", "Int32", "--layout", "(2,3):(4,1)")
+    answer = ask("routes", *words)
+    assert answer.status == 0
+    assert answer.output == (
+        "ArrayCarrier -> ArrayCarrier\n"
+        "  elementwise by ElementwiseMoveOperation\n"
+        "  destination: 7 slots\n"
+        "  gradient: elementwise\n"
+    )
+    answer = ask("routes", "--from", ARRAY, "--to", "Far", "--dtype", "Float32")
+    assert answer.status == 1
+    assert "  refused\n  reason: no permitted route for the pair" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--dtype", "Int32", "--from", ARRAY), "needs --from, --to and --dtype"),
+        (("--shape", "4", "--from", ARRAY, "--to", ARRAY), "needs --from, --to and --dtype"),
+        (
+            ("--dtype", "Float64", "--from", ARRAY, "--to", ARRAY),
+            "cannot build a Tensor of Float64 with 6 slots on ArrayCarrier: TypeError: ",
+        ),
+        (
+            ("--dtype", "Int32", "--from", ARRAY, "--to", "Picky"),
+            "cannot build a Tensor of Int32 with 6 slots on Picky: TypeError: Picky does not",
+        ),
+    ],
+)
+def test_a_move_that_cannot_be_built_says_why(
+    words: tuple[str, ...], message: str, ask: Any, shelf: Any
+) -> None:
+    source = PAIR.replace("True,\n", "dtype.name == 'Bool',\n", 1).replace("Near", "Picky")
+    shelf.carrier("Picky", source)
+    answer = ask("routes", *words)
+    assert (answer.status, answer.output) == (2, "")
+    assert message in answer.errors
 
 
 def test_registered_operations_are_named(ask: Any, shelf: Any) -> None:

@@ -1,6 +1,6 @@
 """Words of the command line that stand for values, as ``type=`` of an argument."""
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from ast import literal_eval
 
 from strideweave.dtype import DType
@@ -79,3 +79,37 @@ def option_argument(text: str) -> tuple[str, object]:
     if not (name.isidentifier() and equals and value):
         raise ArgumentTypeError(f"write NAME=VALUE, got {text!r}")
     return name, value_of(value)
+
+
+def add_tensor_arguments(parser: ArgumentParser, *, dtype_required: bool) -> None:
+    """Declare ``dtypes`` and ``layouts``, from which Tensors are built."""
+    parser.add_argument(
+        "--dtype",
+        dest="dtypes",
+        type=dtype_argument,
+        required=dtype_required,
+        action="append",
+        metavar="D",
+        help="dtype of the Tensors; repeat it where they differ, the last one stands for the rest",
+    )
+    parser.add_argument(
+        "--shape",
+        dest="layouts",
+        type=shape_argument,
+        action="append",
+        metavar="S",
+        help='shape of the Tensors in canonical layout, by default "(2,3)"; repeats like --dtype',
+    )
+    parser.add_argument(
+        "--layout",
+        dest="layouts",
+        type=layout_argument,
+        action="append",
+        metavar="L",
+        help='layout of the Tensors, such as "(2,3):(3,1)"; takes a turn of --shape',
+    )
+
+
+def layouts_of(arguments: Namespace) -> list[Layout]:
+    """Give the layouts of ``add_tensor_arguments``, at least one."""
+    return arguments.layouts or [shape_argument("(2,3)")]

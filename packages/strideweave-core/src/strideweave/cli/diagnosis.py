@@ -102,10 +102,11 @@ def _tried(name: str, carrier_class: type[Carrier]) -> Finding:
     if is_dependent(carrier_class):
         return Finding(name, "ok, built over other carriers")
     plans = len(capabilities_for_carrier_class(carrier_class))
-    if not plans:
-        return Finding(name, "ok, stores and computes nothing")
+    does = f"computes {plans} plans" if plans else "stores only"
     try:
         carrier = new_instance(carrier_class, 4, DType.Float32)
+    except TypeError:  # it is made in another way
+        return Finding(name, f"ok, {does}, not tried")
     except Exception as error:  # a device may be absent, and only its carrier knows why
         return Finding(name, f"unavailable: {one_line(error)}")
     try:
@@ -113,7 +114,7 @@ def _tried(name: str, carrier_class: type[Carrier]) -> Finding:
     except Exception as error:  # whatever somebody's carrier raises
         fault = one_line(error)
     if fault is None:
-        return Finding(name, f"ok, computes {plans} plans")
+        return Finding(name, f"ok, {does}")
     return Finding(name, "broken", f"carrier {name} fails on four values: {fault}")
 
 

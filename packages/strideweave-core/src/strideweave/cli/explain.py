@@ -8,14 +8,13 @@ import strideweave.functional as functional
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.capability_queries import capabilities_for_carrier_class
 from strideweave.cli.arguments import (
-    dtype_argument,
-    layout_argument,
+    add_tensor_arguments,
+    layouts_of,
     option_argument,
-    shape_argument,
     value_of,
 )
 from strideweave.cli.command import DONE, NO, Command, CommandError, aligned, show
-from strideweave.cli.instances import new_instance
+from strideweave.cli.instances import new_tensor
 from strideweave.cli.loading import carrier_class_of, importable, is_dependent, one_line
 from strideweave.cli.ops import definition_of
 from strideweave.dtype import DType
@@ -39,31 +38,7 @@ def _configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--carrier", required=True, metavar="C", help="an installed carrier, or module:class"
     )
-    parser.add_argument(
-        "--dtype",
-        dest="dtypes",
-        type=dtype_argument,
-        required=True,
-        action="append",
-        metavar="D",
-        help="dtype of the Tensors; repeat it where they differ, the last one stands for the rest",
-    )
-    parser.add_argument(
-        "--shape",
-        dest="layouts",
-        type=shape_argument,
-        action="append",
-        metavar="S",
-        help='shape of the Tensors in canonical layout, by default "(2,3)"; repeats like --dtype',
-    )
-    parser.add_argument(
-        "--layout",
-        dest="layouts",
-        type=layout_argument,
-        action="append",
-        metavar="L",
-        help='layout of the Tensors, such as "(2,3):(3,1)"; takes a turn of --shape',
-    )
+    add_tensor_arguments(parser, dtype_required=True)
     parser.add_argument(
         "--option",
         dest="options",
@@ -81,8 +56,7 @@ def _run(arguments: Namespace) -> int:
     definition = definition_of(arguments.operation)
     _check_executes(carrier_class)
     words = arguments.operands or _default_words(definition)
-    layouts = arguments.layouts or [shape_argument("(2,3)")]
-    operands = _operands(words, carrier_class, arguments.dtypes, layouts)
+    operands = _operands(words, carrier_class, arguments.dtypes, layouts_of(arguments))
     explanation = _explained(definition, operands, dict(arguments.options))
     show(_report(explanation, carrier_class, operands))
     return NO if explanation.winner is None else DONE
@@ -143,19 +117,9 @@ def _operands(
             continue
         dtype = dtypes[min(tensors, len(dtypes) - 1)]
         layout = layouts[min(tensors, len(layouts) - 1)]
-        operands.append(_tensor(carrier_class, dtype, layout))
+        operands.append(new_tensor(carrier_class, dtype, layout))
         tensors += 1
     return operands
-
-
-def _tensor(carrier_class: type[Carrier], dtype: DType, layout: Layout) -> Tensor:
-    try:
-        return Tensor(new_instance(carrier_class, layout.cosize, dtype), 0, layout)
-    except Exception as error:  # whatever somebody's constructor raises
-        raise CommandError(
-            f"cannot build a {dtype.name} Tensor of {layout.cosize} slots on "
-            f"{carrier_class.__qualname__}: {one_line(error)}"
-        ) from error
 
 
 def _explained(

@@ -4,8 +4,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 from strideweave.carriers.base import Carrier
+from strideweave.carriers.move.explanation import explain_move
 from strideweave.carriers.move.routes import Route, select_route
+from strideweave.cli.arguments import add_tensor_arguments, layouts_of
 from strideweave.cli.command import DONE, NO, Command, CommandError, aligned, show
+from strideweave.cli.instances import new_tensor
 from strideweave.cli.loading import carrier_class_of, importable
 
 
@@ -16,9 +19,12 @@ def _configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--to", dest="destination", metavar="C", help="an installed carrier, or module:class"
     )
+    add_tensor_arguments(parser, dtype_required=False)
 
 
 def _run(arguments: Namespace) -> int:
+    if arguments.dtypes is not None or arguments.layouts is not None:
+        return _explain_one(arguments)
     installed = importable()  # also those not asked for: a module may register a pair of others
     sources = _chosen(arguments.source, installed)
     destinations = _chosen(arguments.destination, installed)
@@ -34,6 +40,19 @@ def _run(arguments: Namespace) -> int:
     header = ("FROM", "TO", "ROUTE")
     show(aligned([header, *map(_row, routes)]))
     return DONE
+
+
+def _explain_one(arguments: Namespace) -> int:
+    words = (arguments.source, arguments.destination, arguments.dtypes)
+    if None in words:
+        raise CommandError("the move of a Tensor needs --from, --to and --dtype")
+    importable()  # a module may register a pair of others
+    source, destination = map(carrier_class_of, words[:2])
+    dtype, layout = arguments.dtypes[0], layouts_of(arguments)[0]
+    tensor = new_tensor(source, dtype, layout)
+    explanation = explain_move(tensor, new_tensor(destination, dtype, layout).carrier)
+    show([str(explanation)])
+    return NO if explanation.reason is not None else DONE
 
 
 def _chosen(word: str | None, installed: dict[str, type[Carrier]]) -> list[type[Carrier]]:
@@ -68,11 +87,13 @@ COMMAND = Command(
     name="routes",
     summary="show how values move between carriers",
     details="Print the route of each pair of installed carriers. For a single pair, print why it\n"
-    "is refused and how a gradient comes back; the exit status is 1 if it is refused.",
+    "is refused and how a gradient comes back; with --dtype, what would happen to one\n"
+    "Tensor. Nothing moves. The exit status is 1 if a single pair is refused.",
     examples=(
         "strideweave routes",
         "strideweave routes --from CPU",
         "strideweave routes --from BlockDeviceCarrier --to FileBacked",
+        'strideweave routes --from CPU --to FileBacked --dtype Float32 --shape "(2,3)"',
     ),
     configure=_configure,
     run=_run,
