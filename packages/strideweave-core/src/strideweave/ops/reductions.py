@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from math import nan
 from typing import Any, TypeAlias
 
+from strideweave.carriers.base import Carrier
 from strideweave.dtype import DType
 from strideweave.layout.construction import canonical_layout
 from strideweave.layout.shape import Shape
@@ -20,7 +21,13 @@ from strideweave.operation.schema import NON_DIFFERENTIABLE
 from strideweave.ops import binary32
 from strideweave.ops.binary32 import Values
 from strideweave.ops.gradients import VJP, div, mul, vjp_of
-from strideweave.ops.metadata import constant_like, filled, layout_of, over_kept
+from strideweave.ops.metadata import (
+    constant_like,
+    layout_of,
+    over_kept,
+    reshaped_canonical,
+    viewed,
+)
 from strideweave.ops.reference import Numbers, allocated, checked_int32, converted_operands
 from strideweave.ops.results import Resolve, planned, resolved
 from strideweave.ops.routing import choose, is_equal, is_less, is_nan
@@ -28,6 +35,9 @@ from strideweave.ops.schemas import schema, tensor, with_accumulator
 from strideweave.tensor.tensor import Tensor, tensor_over
 
 Fold: TypeAlias = Callable[[Values, Values], Values]
+
+_PRODUCT_BLOCK = 2**20
+"""Elements that a gradient of products reduces at once."""
 
 
 def _reduced_operand(call: BoundOperationCall) -> Tensor:
@@ -132,32 +142,50 @@ REDUCE_MIN = _define_fold("reduce_min", binary32.minimum, _winner_gradient("redu
 def _product_gradient(context: VJPContext, cotangent: Tensor) -> Tensor:
     """Multiply the cotangent by the product, in order, of the other elements of the fiber.
 
-    Replacing an element by 1 leaves the others' product exact, so each position is one reduction.
+    Replacing an element by 1 leaves the others' product exact, rounding included. A block of
+    positions is one reduction of as many copies of each fiber.
     """
     (operand,) = context.saved_operands
     shape = operand.shape
-    one, zero = constant_like(operand, 1.0), constant_like(operand, 0.0)
-    gradient = filled(shape, 0.0, like=cotangent)
-    for marks in _one_hot_positions(cotangent, shape):
-        own = is_less(zero, marks)
-        others = evaluate("reduce_prod", choose(own, one, operand))
-        gradient = choose(own, over_kept(shape, mul(cotangent, others)), gradient)
-    return gradient
+    extent = shape[1].size
+    # The only 1 of a row of zeros; a window into it marks one position per row of a block.
+    marks = [0.0] * (2 * extent - 1)
+    marks[extent - 1] = 1.0
+    row = cotangent.carrier.new_like(marks)
+    step = max(1, _PRODUCT_BLOCK // shape.size)
+    others: Tensor | None = None
+    for start in range(0, extent, step):
+        block = _products_of_others(operand, row, range(start, min(start + step, extent)))
+        others = block if others is None else evaluate("concat", others, block, 1)
+    assert others is not None  # extents are at least 1
+    return mul(over_kept(shape, cotangent), reshaped_canonical(others, shape))
 
 
-def _one_hot_positions(like: Tensor, shape: Shape) -> Iterator[Tensor]:
-    """Yield for each reduced position a Tensor that is 1 exactly there.
+def _products_of_others(operand: Tensor, row: Carrier, positions: range) -> Tensor:
+    """For each kept coordinate and each of some positions, multiply the other elements.
 
-    All of them are windows into one row of zeros around a single 1.
+    Args:
+        operand: Modes (kept, reduced).
+        row: Zeros around a single 1, which every reduced position can meet.
+        positions: Positions in the fibers.
+
+    Returns:
+        A canonical Tensor with one leaf for the kept mode and one for the positions.
     """
-    reduced = shape[1]
-    extent = reduced.size
-    row = like.carrier.new_like([float(slot == extent - 1) for slot in range(2 * extent - 1)])
-    strides = canonical_layout(reduced).leaf_strides
-    kept_leaves = len(shape[0].leaves)
-    layout = layout_of(shape, (0,) * kept_leaves + strides)
-    for position in range(extent):
-        yield tensor_over(row, extent - 1 - position, layout)
+    kept, reduced = operand.shape.top_level
+    kept_shape, reduced_shape = operand.shape[0], operand.shape[1]
+    strides = operand.layout.leaf_strides
+    leaves = len(kept_shape.leaves)
+    count = len(positions)
+    block = Shape([[kept, count], reduced])
+    repeated = viewed(operand, layout_of(block, (*strides[:leaves], 0, *strides[leaves:])))
+    # Strides are not negative, so the last position comes first.
+    along = canonical_layout(reduced_shape).leaf_strides
+    windows = layout_of(block, ((0,) * leaves + (1, *along)))
+    own = tensor_over(row, reduced_shape.size - 1 - positions[-1], windows)
+    one, zero = constant_like(repeated, 1.0), constant_like(repeated, 0.0)
+    products = evaluate("reduce_prod", choose(is_less(zero, own), one, repeated))
+    return evaluate("flip", reshaped_canonical(products, Shape(kept_shape.size, count)), 1)
 
 
 REDUCE_PROD = _define_fold("reduce_prod", binary32.mul, vjp_of(tensor=_product_gradient))
