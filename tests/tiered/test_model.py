@@ -129,6 +129,26 @@ class Residency(RuleBasedStateMachine):
         assert self.carrier[slot] == self.values[slot]
         self.use([tile])
 
+    @rule()
+    def read_everything(self) -> None:
+        rows = self.tensor.tolist()
+        assert [rows[slot % 6][slot // 6] for slot in range(12)] == [
+            self.values[slot] for slot in range(12)
+        ]
+        self.use(TILES)
+
+    @rule(column=st.integers(0, 1), start=st.integers(0, 3), values=st.lists(numbers, min_size=3))
+    def write_part_of_a_column(self, column: int, start: int, values: list[float]) -> None:
+        slots = range(6 * column + start, 6 * column + start + 3)
+        view = Tensor(self.carrier, slots[0], canonical_layout(Shape([3])))
+        view[...] = Tensor(empty().new_like(values[:3]), 0, canonical_layout(Shape([3])))
+        for tile in sorted({(slot % 6 // TILE[0], column) for slot in slots}):
+            self.enter([tile], {tile})
+            self.touch(tile)
+            self.dirty.add(tile)
+        self.values.update(zip(slots, values, strict=False))
+        self.version += 1
+
     @rule(
         rows=st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True),
         columns=st.lists(st.integers(0, 1), min_size=1, max_size=2, unique=True),
@@ -239,15 +259,24 @@ def test_soak_under_threads(capacity: int | None, seed: int) -> None:
         try:
             call()
         except (RuntimeError, MemoryError) as error:
-            words = ("pending", "pinned", "wait", "primary_capacity", "changed its version")
+            words = ("pending", "pinned", "wait", "primary_capacity", "version", "in-place")
             assert any(word in str(error) for word in words), error
             return False
         return True
 
+    def differentiate(own: Tensor) -> None:
+        own.grad = None
+        result = sw.relu(own)
+        result.backward(Tensor(empty().new_like([1.0] * 12), 0, result.layout))
+        gradient: Tensor | None = own.grad
+        assert gradient is not None and gradient[0] in (0.0, 1.0)
+
     def work(index: int) -> None:
         chance = random.Random(f"{seed} {index}")
         tile = TILES[index]
-        slot = slots_of(tile)[0]
+        slot, last_slot = slots_of(tile)
+        own = Tensor(carrier, 0, tensor.layout)
+        selection = TileSelection(([tile[0]], [tile[1]]))
         written = 0.0
         try:
             for step in range(150):
@@ -256,7 +285,7 @@ def test_soak_under_threads(capacity: int | None, seed: int) -> None:
                     written = value
                 assert carrier[slot] == written
                 other = TileSet([chance.choice(TILES)])
-                choice = chance.randrange(5)
+                choice = chance.randrange(7)
                 if choice == 0:
                     attempt(lambda other=other: carrier.promote(other))
                 elif choice == 1:
@@ -264,15 +293,22 @@ def test_soak_under_threads(capacity: int | None, seed: int) -> None:
                 elif choice == 2:
                     attempt(lambda: sw.relu(tensor))
                 elif choice == 3:
-                    selection = TileSelection(([tile[0]], [tile[1]]))
 
-                    def project(
-                        selection: TileSelection = selection, expected: float = written
-                    ) -> None:
+                    def project(expected: float = written) -> None:
                         compact = carrier.project(tensor, selection).wait(60)
                         assert compact[0] == expected
 
                     attempt(project)
+                elif choice == 4:
+                    compact = compact_tensor([value + 0.5, value], selection)
+                    if attempt(lambda compact=compact: carrier.update(compact, selection)):
+                        written = value + 0.5
+                        assert carrier[last_slot] == value
+                elif choice == 5:
+                    attempt(lambda: differentiate(own))
+                else:
+                    rows = tensor.tolist()
+                    assert rows[slot % 6][slot // 6] == written
         except BaseException as error:
             failures.append(error)
         last[slot] = written

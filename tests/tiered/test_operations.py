@@ -309,6 +309,48 @@ def test_a_failing_transfer_fails_the_operation_only(
     carrier.release()
 
 
+@pytest.mark.rule("TE-84", "TE-98", "G-3")
+@pytest.mark.parametrize("stage", ["prepare", "submit", "complete"])
+@pytest.mark.parametrize("capacity", [1, 2])
+def test_a_streaming_add_fails_at_every_transfer_without_a_trace(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    controlled: Any,
+    controlled_tiers: Tiers,
+    capacity: int,
+    stage: str,
+) -> None:
+    position = failures = 0
+    while True:
+        carriers = [
+            tiled((4,), (2,), stored=True, capacity=capacity, tiers=controlled_tiers)
+            for _ in range(2)
+        ]
+        x, y = map(full, carriers)
+        for carrier in carriers:  # the last tiles are dirty and have to be written
+            for slot in range(8 - 2 * capacity, 8):
+                carrier[slot] = -1.0
+        values = [[carrier[slot] for slot in range(8)] for carrier in carriers]
+        start = len(controlled.log)
+        controlled.fail(position, stage)
+        try:
+            sw.add(x, y)
+        except OSError as error:
+            assert "the test fails" in str(error)
+            failures += 1
+        if len(controlled.log) <= start + position:
+            break  # every transfer has failed once
+        controlled.failing = {}
+        for carrier, expected in zip(carriers, values, strict=True):
+            assert [carrier[slot] for slot in range(8)] == expected
+            assert carrier.version == 2 * capacity
+            assert all(tile.pins == 0 and tile.holder is None for tile in carrier._state.tiles)
+            assert len(carrier.primary_tiles.coordinates) <= capacity
+        assert sw.add(x, y).tolist() == [2 * value for value in values[0]]
+        position += 1
+    assert position >= 8 + 2 * capacity and failures >= 2 * capacity
+
+
 @pytest.mark.rule("TE-82")
 @pytest.mark.parametrize("capacity", [None, 1])
 def test_layouts_that_permute_inside_tiles(
