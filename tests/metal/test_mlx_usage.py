@@ -263,3 +263,67 @@ def test_threads_share_an_operand_whose_work_is_pending() -> None:
             thread.join()
         assert len(results) == 20
         assert all(np.array_equal(np.asarray(result), expected) for result in results)
+
+
+FORK = """
+    import os, signal
+    import strideweave as sw
+
+    def in_child(act):
+        process = os.fork()
+        if process == 0:
+            signal.alarm(20)
+            act()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+"""
+
+
+@pytest.mark.rule("MT-51", "G-14")
+def test_a_forked_child_fails_with_a_clear_error_instead_of_hanging(
+    run_program: Callable[..., str],
+) -> None:
+    run_program(
+        FORK
+        + """
+    carrier = sw.Metal(3)
+    carrier[0] = 1.0
+    tensor = sw.Tensor(carrier, 0, sw.Layout.parse("3:1"))
+
+    def act():
+        def write():
+            carrier[1] = 2.0
+        attempts = (
+            lambda: carrier[0], write, lambda: sw.Metal(3), lambda: sw.add(tensor, tensor),
+            lambda: sw.copy(tensor, sw.CPU(3)),
+        )
+        for attempt in attempts:
+            try:
+                attempt()
+            except RuntimeError as error:
+                assert "forked" in str(error) and "spawn" in str(error), error
+            else:
+                raise AssertionError("no error")
+        carrier._lock.acquire()  # as another thread of the parent may have done
+        carrier.release()
+        assert sw.add(sw.friendly.ones(2), sw.friendly.ones(2)).tolist() == [2.0, 2.0]
+
+    in_child(act)
+    assert tensor.tolist() == [1.0, 0.0, 0.0]
+    """
+    )
+
+
+@pytest.mark.rule("MT-2", "G-14")
+def test_a_child_that_was_forked_before_uses_metal(run_program: Callable[..., str]) -> None:
+    run_program(
+        FORK
+        + """
+    def act():
+        tensor = sw.Tensor(sw.Metal(0).new_like([1.0, 2.0]), 0, sw.Layout.parse("2:1"))
+        assert sw.add(tensor, tensor).tolist() == [2.0, 4.0]
+
+    assert sw.Metal.__name__ == "Metal"
+    in_child(act)
+    """
+    )

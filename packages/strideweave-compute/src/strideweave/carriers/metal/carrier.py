@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from contextlib import nullcontext
 from operator import index as as_index
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, SupportsIndex, final
@@ -212,7 +213,8 @@ class Metal(Carrier):
         return accepts_storage_dtype(dtype, ACCEPTED_DTYPES)
 
     def _release(self) -> None:
-        with self._lock:
+        # In a forked child somebody may hold the lock for ever, but nobody can replace anything.
+        with nullcontext() if runtime.is_lost() else self._lock:
             self._slots = None
 
     def _dispatch_op(self, operation_name: str) -> Operation:
@@ -256,6 +258,7 @@ class Metal(Carrier):
 
     def _replace(self, start: int, values: "storage.Slots") -> None:
         """Store values from ``start`` on, all of them or, where the device fails, none."""
+        runtime.load()  # refuses in a forked child, before it could wait for the lock
         with self._lock:
             self._slots = storage.replaced(self._live_slots(), start, values)
 

@@ -4,10 +4,11 @@ import os
 import platform
 from importlib import import_module
 from importlib.util import find_spec
-from threading import Lock
+from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, final
 
+from strideweave._fork import hold_across_fork, run_in_child
 from strideweave._record import record
 
 if TYPE_CHECKING:
@@ -35,8 +36,18 @@ class Runtime:
     version: str
 
 
-_lock = Lock()
+_lock = RLock()
 _loaded: Runtime | None = None
+_is_lost = False
+
+
+def _lose() -> None:
+    global _is_lost
+    _is_lost = _loaded is not None
+
+
+hold_across_fork(_lock)
+run_in_child(_lose)
 
 
 def load() -> Runtime:
@@ -47,14 +58,25 @@ def load() -> Runtime:
 
     Raises:
         RuntimeError: The choice is none, the device cannot exist here, or MLX is not installed, not
-            importable or without that device.
+            importable or without that device; or the process is a fork of one that had loaded it.
     """
     global _loaded
+    if _is_lost:
+        raise RuntimeError(
+            "Metal: this process was forked from one that used MLX, whose threads a fork does not "
+            "have; start processes with multiprocessing's 'spawn' method, or copy values to CPU "
+            "before the fork"
+        )
     if _loaded is None:
         with _lock:
             if _loaded is None:
                 _loaded = _load()
     return _loaded
+
+
+def is_lost() -> bool:
+    """Tell whether MLX is of no use, because this process was forked from one that had loaded it."""
+    return _is_lost
 
 
 def _load() -> Runtime:
