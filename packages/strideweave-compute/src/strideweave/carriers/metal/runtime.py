@@ -75,7 +75,7 @@ def load() -> Runtime:
 
 
 def is_lost() -> bool:
-    """Tell whether MLX is of no use, because this process was forked from one that had loaded it."""
+    """Tell whether this process was forked from one that had loaded MLX, which is lost here."""
     return _is_lost
 
 
