@@ -59,6 +59,23 @@ print(json.dumps([messages, {name!r} in dir(module), {name!r} in module.__all__]
     assert core_only.evaluate(program) == [[expected, expected], False, False]
 
 
+@pytest.mark.rule("C-86")
+def test_the_conformance_kit_says_what_it_needs(core_only: Environment) -> None:
+    program = """
+import json
+from strideweave.testing import *
+try:
+    from strideweave.testing import CarrierConformance
+except ImportError as error:
+    print(json.dumps([str(error), ArrayCarrier.__name__]))
+"""
+    assert core_only.evaluate(program) == [
+        "strideweave.testing.CarrierConformance needs pytest, which is not installed: "
+        "python -m pip install 'strideweave-core[testing]'",
+        "ArrayCarrier",
+    ]
+
+
 def test_star_import_needs_no_other_layer(core_only: Environment) -> None:
     program = "from strideweave import *\nimport json; print(json.dumps(Layout.__name__))"
     assert core_only.evaluate(program) == "Layout"

@@ -102,6 +102,10 @@ EXPORTS = {
     "strideweave.profiling": PROFILING,
     "strideweave.tensor": "Tensor",
     "strideweave.testing": "ArrayCarrier",
+    "strideweave.testing.conformance": """
+        Ability CHECKS CONFORMANCE_VERSION CarrierAdapter CarrierConformance Check
+        ConformanceFailure Peer applicable_checks
+    """,
 }
 MOVE_OPERATIONS = [
     *("BlockDeviceToCpuMoveOperation", "CpuToBlockDeviceMoveOperation"),

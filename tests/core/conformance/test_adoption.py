@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+pytestmark = pytest.mark.rule("C-86")
 pytest_plugins = ["pytester"]
 
 CARRIER = """

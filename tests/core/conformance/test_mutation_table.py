@@ -6,6 +6,8 @@ import pytest
 
 from strideweave.testing.conformance import CHECKS
 
+pytestmark = pytest.mark.rule("C-86")
+
 IDENTIFIERS = [check.identifier for check in CHECKS]
 
 

@@ -200,9 +200,9 @@ _WORK: Final[list[Any]] = []
 
 def _abs_in_work(invocation: ResolvedInvocation) -> Tensor:
     _WORK[:] = values_of(invocation.operands[0])
-    time.sleep(0)  # where a driver waits for its device
+    time.sleep(0.001)  # where a driver waits for its device
     _WORK[:] = [abs(value) for value in _WORK]
-    time.sleep(0)
+    time.sleep(0.001)
     return filled_result(invocation, list(_WORK))
 
 

@@ -25,6 +25,7 @@ from .workshop import (
 )
 
 Request = TransferRequest[Any, Any]
+_DEVICE_SECONDS: Final = 0.03
 OUT: Final = Ability.TRANSFERS_OUT
 IN: Final = Ability.TRANSFERS_IN
 ASYNCHRONOUS: Final = Ability.ASYNCHRONOUS_TRANSFERS
@@ -209,7 +210,7 @@ def _later(request: Request, kind: type[Completion] = Completion) -> Completion:
     ]
 
     def work() -> None:
-        time.sleep(0.005)
+        time.sleep(_DEVICE_SECONDS)
         for slot, value in enumerate(values):
             request.destination.slots[slot] = value
 
@@ -234,7 +235,7 @@ def _later_through_staging(request: Request) -> Completion:
     ]
 
     def work() -> None:
-        time.sleep(0.005)
+        time.sleep(_DEVICE_SECONDS)
         for slot, value in enumerate(_STAGING):
             request.destination.slots[slot] = value
 

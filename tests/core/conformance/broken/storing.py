@@ -338,7 +338,7 @@ _SCRATCH: Final = bytearray(4)
 def _read_through_scratch(carrier: Any, index: int) -> Any:
     size = width(carrier)
     _SCRATCH[:size] = carrier.memory[index * size : (index + 1) * size]
-    time.sleep(0)  # where a driver waits for its device
+    time.sleep(1e-5)  # where a driver waits for its device
     return struct.unpack_from(format_of(carrier), _SCRATCH)[0]
 
 
