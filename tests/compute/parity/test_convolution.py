@@ -1,8 +1,10 @@
 """Convolutions of every geometry: CPU and Generic agree exactly on small integers."""
 
 from collections.abc import Sequence
+from math import inf, nan
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,6 +94,40 @@ def test_blocks_of_any_size(scratch: int, monkeypatch: pytest.MonkeyPatch) -> No
     expected = convolve()
     monkeypatch.setattr(convolution, "_SCRATCH", scratch)
     assert convolve() == expected
+
+
+@pytest.mark.rule("F-39", "F-9")
+@given(
+    st.lists(st.sampled_from([inf, -inf, nan, 0.0, 2.0, -3.0]), min_size=1, max_size=4),
+    st.lists(st.sampled_from([inf, -inf, nan, 0.0, 1.0, -2.0]), min_size=24, max_size=24),
+    st.tuples(SMALL, st.integers(0, 4), st.integers(0, 4), SMALL, SMALL),
+)
+def test_padding_and_holes_do_not_meet_weights_that_are_not_finite(
+    weights: list[float], slopes: list[float], geometry: tuple[int, int, int, int, int]
+) -> None:
+    stride, before, after, lhs_dilation, kernel_dilation = geometry
+    extent, after = 5, after + 3 * len(weights)
+    lhs = Tensor(CPU(0).new_like([1.0] * extent), 0, Layout.parse("(1,1,5):(1,1,1)"))
+    kernel = Tensor(CPU(0).new_like(weights), 0, Layout(Shape(1, 1, len(weights)), Stride(1, 1, 1)))
+    result = sw.conv_general(
+        lhs,
+        kernel,
+        (stride,),
+        ((before, after),),
+        lhs_dilation=(lhs_dilation,),
+        kernel_dilation=(kernel_dilation,),
+    )
+    slopes = (2 * slopes)[: result.size()]
+    expected = [0.0] * extent
+    for position, slope in enumerate(slopes):
+        for tap, weight in enumerate(weights):
+            step = position * stride + tap * kernel_dilation - before
+            if step % lhs_dilation == 0 and 0 <= step // lhs_dilation < extent:
+                expected[step // lhs_dilation] += slope * weight
+    cotangent = Tensor(CPU(0).new_like(slopes), 0, result.layout)
+    (gradient,) = sw.grad(result, [lhs], cotangent)
+    assert gradient is not None
+    assert np.array_equal(values(gradient), expected, equal_nan=True)
 
 
 LHS, KERNEL = Layout.parse("(2,4,7,5):(1,2,8,56)"), Layout.parse("(6,2,3,2):(12,6,2,1)")

@@ -1,8 +1,8 @@
 """``conv_general``: grouped cross-correlation over any number of spatial modes."""
 
 from collections.abc import Sequence
-from itertools import accumulate, product
-from math import inf
+from itertools import accumulate
+from math import inf, nan
 from operator import mul
 from typing import Any
 
@@ -17,16 +17,25 @@ from strideweave.operation.invocation import BoundOperationCall, ResolvedInvocat
 from strideweave.ops import binary32
 from strideweave.ops.binary32 import Values
 from strideweave.ops.convolution_sizes import Convolution, SpatialMode, convolution_of
-from strideweave.ops.gradients import vjp_of
-from strideweave.ops.metadata import layout_of, reshaped_canonical, viewed
+from strideweave.ops.gradients import add, vjp_of
+from strideweave.ops.metadata import (
+    constant_like,
+    filled,
+    layout_of,
+    reshaped_canonical,
+    viewed,
+)
 from strideweave.ops.parameters import checked_count, checked_counts, checked_pairs
 from strideweave.ops.reference import allocated, converted_operands
 from strideweave.ops.results import planned, resolved
+from strideweave.ops.routing import choose, is_equal, is_less, is_nan
 from strideweave.ops.schemas import role_dtypes, schema, structural, tensor
 from strideweave.tensor.access import logical_values
 from strideweave.tensor.tensor import Tensor, tensor_over
 
 _NAME = "conv_general"
+_TINY = 2.0**-126
+"""The smallest normal number, which no cotangent multiplies to more than a few units."""
 
 
 def _with_parameters(operands: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
@@ -91,11 +100,15 @@ def _conv(invocation: ResolvedInvocation) -> Tensor:
 
 
 def _lhs_gradient(context: VJPContext, cotangent: Tensor) -> Tensor:
-    """Convolve the cotangent with the flipped kernel, in- and out-features exchanged."""
     lhs, kernel = context.saved_operands
-    _, channels, features, groups, spatial = sizes = convolution_of(context.invocation.call)
-    if not _is_finite(kernel):
-        return _spread_by_value(sizes, lhs, kernel, cotangent)
+    sizes = convolution_of(context.invocation.call)
+    spread = _spread if _is_finite(kernel) else _spread_by_marks
+    return spread(sizes, lhs.shape, kernel, cotangent)
+
+
+def _spread(sizes: Convolution, shape: Shape, kernel: Tensor, cotangent: Tensor) -> Tensor:
+    """Convolve the cotangent with the flipped finite kernel, in- and out-features exchanged."""
+    _, channels, features, groups, spatial = sizes
     for axis in range(2, len(kernel.layout)):
         kernel = evaluate("flip", kernel, axis)
     taps = [mode.taps for mode in spatial]
@@ -112,7 +125,37 @@ def _lhs_gradient(context: VJPContext, cotangent: Tensor) -> Tensor:
         tuple(mode.kernel_dilation for mode in spatial),
         groups,
     )
-    return _block(result, lhs.shape, (0, 1), starts)
+    return _block(result, shape, (0, 1), starts)
+
+
+def _spread_by_marks(sizes: Convolution, shape: Shape, kernel: Tensor, cotangent: Tensor) -> Tensor:
+    """Spread through a kernel whose infinities and NaNs padding and holes must not meet.
+
+    Tiny weights of the same sign stand for those. What they contribute is lost in the infinity or
+    NaN that is then added wherever marks of cotangents meet marks of such weights.
+    """
+    one, zero, infinity = (constant_like(kernel, value) for value in (1.0, 0.0, inf))
+    tiny, minus_tiny = constant_like(kernel, _TINY), constant_like(kernel, -_TINY)
+    is_usual = is_less(evaluate("abs", kernel), infinity)
+    tame = choose(is_usual, kernel, choose(is_less(kernel, zero), minus_tiny, tiny))
+    plus = choose(is_equal(kernel, infinity), one, zero)
+    minus = choose(is_equal(kernel, constant_like(kernel, -inf)), one, zero)
+    spoiled = choose(is_nan(kernel), one, zero)
+    positive = choose(is_less(zero, cotangent), one, zero)
+    negative = choose(is_less(cotangent, zero), one, zero)
+    absent = choose(is_equal(cotangent, zero), one, zero)
+    gradient = _spread(sizes, shape, tame, cotangent)
+    for value, weights, marks in (
+        (inf, plus, positive),
+        (inf, minus, negative),
+        (-inf, plus, negative),
+        (-inf, minus, positive),
+        (nan, add(plus, minus), absent),
+        (nan, spoiled, filled(cotangent.shape, 1.0, like=cotangent)),
+    ):
+        count = _spread(sizes, shape, weights, marks)
+        gradient = add(gradient, choose(is_less(zero, count), constant_like(count, value), zero))
+    return gradient
 
 
 def _elements_before(mode: SpatialMode) -> int:
@@ -192,28 +235,6 @@ def _is_finite(kernel: Tensor) -> bool:
     row = layout_of(Shape([1, kernel.shape.top_level]), (0, *kernel.layout.leaf_strides))
     largest = evaluate("reduce_max", evaluate("abs", viewed(kernel, row)))
     return logical_values(largest)[0] < inf
-
-
-def _spread_by_value(sizes: Convolution, lhs: Tensor, kernel: Tensor, cotangent: Tensor) -> Tensor:
-    """The gradient of lhs where padding and holes must not meet an infinite or NaN weight."""
-    batch, channels, features, groups, spatial = sizes
-    weights, cotangents = logical_values(kernel), logical_values(cotangent)
-    gradient = [0.0] * lhs.size()
-    for tap, sources in enumerate(_sources(spatial)):
-        for position, feature, channel in product(
-            range(len(sources)), range(features), range(channels)
-        ):
-            source = sources[position]
-            if source is None:
-                continue
-            weight = weights[feature + features * (channel + channels * tap)]
-            first = batch * (feature + features * position)
-            terms = binary32.scaled(cotangents[first : first + batch], weight)
-            group = feature * groups // features
-            start = batch * (channel + channels * (group + groups * source))
-            place = slice(start, start + batch)
-            gradient[place] = binary32.add(gradient[place], terms)
-    return tensor_over(cotangent.carrier.new_like(gradient), 0, canonical_layout(lhs.shape))
 
 
 CONV_GENERAL = define_builtin(
