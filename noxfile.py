@@ -54,12 +54,6 @@ def install_wheels(session: nox.Session, layers: list[str], *tools: str) -> None
     session.install("--force-reinstall", "--no-deps", *wheels)  # same version, new content
 
 
-def install_metal(session: nox.Session) -> None:
-    """Install what Metal needs, and choose its device: MLX's CPU unless the caller did."""
-    session.install(f"{next(DIST.glob('strideweave_compute-*.whl'))}[metal]")
-    session.env[METAL_DEVICE] = os.environ.get(METAL_DEVICE, "cpu")
-
-
 def run_pytest(session: nox.Session, *arguments: str) -> None:
     report = RESULTS / f"{session.name}.xml"
     report.unlink(missing_ok=True)
@@ -136,9 +130,11 @@ def install_torch(session: nox.Session) -> None:
 def metal(session: nox.Session) -> None:
     """Test Metal on MLX's CPU device, or on an Apple GPU where the environment chooses it."""
     install_wheels(session, list(LAYERS), *TEST_TOOLS, *TYPE_TOOLS, EXAMPLE_DATA)
-    install_metal(session)
-    choice = "not slow" if session.env[METAL_DEVICE] == "gpu" else "not slow and not metal"
-    run_pytest(session, "-n2", "-m", choice, "tests/metal")
+    session.install(f"{next(DIST.glob('strideweave_compute-*.whl'))}[metal]")
+    session.env[METAL_DEVICE] = device = os.environ.get(METAL_DEVICE, "cpu")
+    choice = "not slow" if device == "gpu" else "not slow and not metal"
+    documents = ("tests/docs/test_docstrings.py", "tests/docs/test_markdown.py")
+    run_pytest(session, "-n2", "-m", choice, "-k", "not docs or metal", "tests/metal", *documents)
     session.install(NUMPY_STUBS)
     with session.chdir(ROOT / "packages/strideweave-compute"):
         session.run("mypy", "src", "../../tests/metal")
@@ -187,7 +183,6 @@ def packaging(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Run the examples of all docstrings and of the Markdown files."""
     install_wheels(session, list(LAYERS), *TEST_TOOLS)
-    install_metal(session)
     run_pytest(session, "tests/docs")
 
 

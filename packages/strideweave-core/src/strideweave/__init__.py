@@ -356,10 +356,10 @@ if TYPE_CHECKING:
     from strideweave.carriers.evictable import Evictable as Evictable  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.file_backed import FileBacked as FileBacked  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.generic import Generic as Generic  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    from strideweave.carriers.metal import Metal as Metal  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
         CpuToMetalMoveOperation as CpuToMetalMoveOperation,
     )
+    from strideweave.carriers.metal import Metal as Metal  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from strideweave.carriers.metal import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
         MetalToCpuMoveOperation as MetalToCpuMoveOperation,
     )
