@@ -5,11 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
+from types import FrameType
 from typing import Any, NoReturn
 
 import pytest
@@ -45,6 +48,73 @@ def run_program() -> Program:
         return done.stdout
 
     return run
+
+
+Outcome = tuple[str, Any]
+Interleave = Callable[..., Iterator[tuple[Any, Outcome, Outcome]]]
+
+
+@pytest.fixture
+def interleaved() -> Interleave:
+    """Run two actions against each other in every order of steps that two threads can give.
+
+    ``interleaved(prepare, first, second)`` runs ``first(subject)`` on a fresh subject as many times
+    as it executes lines about carriers, each time with ``second(subject)`` on another thread at the
+    next of them. A second action that waits for the first is left to. It gives the subject and the
+    outcome of each action: ``("ok", result)``, or the class name of its exception and its text.
+    """
+
+    def run(
+        prepare: Callable[[], Any], first: Callable[[Any], Any], second: Callable[[Any], Any]
+    ) -> Iterator[tuple[Any, Outcome, Outcome]]:
+        for line in itertools.count(1):
+            subject = prepare()
+            outcomes = _interrupted_at(line, partial(first, subject), partial(second, subject))
+            if outcomes is None:
+                assert line > 1, "the first action runs no line about carriers"
+                return
+            yield subject, *outcomes
+
+    return run
+
+
+def _interrupted_at(
+    line: int, first: Callable[[], Any], second: Callable[[], Any]
+) -> tuple[Outcome, Outcome] | None:
+    """Run one action, and another at its nth line; None where it has no such line."""
+    ended: list[Outcome] = []
+    thread = threading.Thread(target=lambda: ended.append(_outcome(second)))
+    remaining = line
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal remaining
+        if f"{os.sep}carriers{os.sep}" not in frame.f_code.co_filename:
+            return None
+        if event in ("line", "return"):
+            remaining -= 1
+            if remaining == 0:
+                thread.start()
+                thread.join(0.01)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        found = _outcome(first)
+    finally:
+        sys.settrace(before)
+    if remaining > 0:
+        return None
+    thread.join(20)
+    assert ended, "the second action hangs"
+    return found, ended[0]
+
+
+def _outcome(action: Callable[[], Any]) -> Outcome:
+    try:
+        return "ok", action()
+    except Exception as error:
+        return type(error).__name__, str(error)
 
 
 @pytest.fixture

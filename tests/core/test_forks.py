@@ -65,7 +65,7 @@ def use():
     Listed()
 """,
     "ownership": """
-from strideweave.carriers.ownership import _lock as lock
+from strideweave.carriers.ownership import lock
 from strideweave.testing import ArrayCarrier
 carrier = ArrayCarrier(1, dtype=sw.DType.Float32)
 def use():

@@ -265,7 +265,7 @@ class Carrier:
         if slot >= storage.size(self) or slot < 0:
             self._refuse_range(slot)
         storage.write(self, slot, normalize(self._storage_dtype, value))
-        self._increment_version()
+        self._count_write()
 
     def __setitem__(self, index: SupportsIndex, value: Any) -> None:
         if self._class_record.storage is not None:
@@ -277,7 +277,7 @@ class Carrier:
         before = self._version
         self.set_value(slot, value)
         if self._version == before:  # an override may have advanced it itself
-            self._increment_version()
+            self._count_write()
 
     def _readable_slot(self, index: SupportsIndex) -> int:
         slot = _slot(index)
@@ -385,6 +385,17 @@ class Carrier:
         """
         self._require_initialized()
         ownership.increment_version(self)
+
+    def _count_write(self) -> None:
+        """Advance the version for values that were permitted and are stored.
+
+        Another thread may have claimed the carrier meanwhile; a version that stayed would hide the
+        write from it.
+
+        Raises:
+            RuntimeError: Another thread released the carrier meanwhile.
+        """
+        ownership.count_write(self)
 
     def _claim_ownership(self) -> int:
         """Take ownership: reads still work, everything else needs owner access.
@@ -741,6 +752,8 @@ class Carrier:
         raise RuntimeError(f"this {type(self).__qualname__} {cause}")
 
     def _refuse_range(self, slot: int) -> NoReturn:
+        if self._released:  # by another thread, meanwhile
+            self._refuse_released("used")
         raise IndexError(
             f"slot {slot} is out of range for this {type(self).__qualname__} of {self.size()} "
             "slots; indices start at 0 and are never negative"

@@ -1,4 +1,4 @@
-"""Exclusive ownership of a carrier, access of its owner, and the one release transition.
+"""Exclusive ownership of a carrier, access of its owner, writes and the one release transition.
 
 Every step is atomic under one lock, which is never held while foreign code runs.
 """
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # Reentrant, because the collector may run under it and finalize a composite, which gives up its
 # claims; each step changes one carrier only.
-_lock = RLock()
-hold_across_fork(_lock)
+lock = RLock()
+hold_across_fork(lock)
 _tokens = itertools.count(1)
 
 
@@ -71,7 +71,7 @@ def claim(carrier: "Carrier") -> int:
     Raises:
         RuntimeError: The carrier is released, or somebody owns it already.
     """
-    with _lock:
+    with lock:
         if carrier._released or id(carrier) in _releases:
             raise RuntimeError(f"this {_name(carrier)} is released and cannot be owned")
         if carrier._ownership is not None:
@@ -89,7 +89,7 @@ def relinquish(carrier: "Carrier", token: int) -> None:
     Raises:
         RuntimeError: The token is not the owner's, or owner access is still open.
     """
-    with _lock:
+    with lock:
         owner = _owner(carrier, token)
         if owner.depth:
             raise RuntimeError(
@@ -105,7 +105,7 @@ def begin_access(carrier: "Carrier", token: int) -> None:
     Raises:
         RuntimeError: The token is not the owner's, or another thread is inside.
     """
-    with _lock:
+    with lock:
         owner = _owner(carrier, token)
         if owner.depth and not owner.is_accessed_here():
             raise RuntimeError(f"another thread is inside owner access to this {_name(carrier)}")
@@ -119,7 +119,7 @@ def end_access(carrier: "Carrier", token: int) -> None:
     Raises:
         RuntimeError: The token is not the owner's, or this thread is not inside.
     """
-    with _lock:
+    with lock:
         owner = _owner(carrier, token)
         if not owner.is_accessed_here():
             raise RuntimeError(f"this thread is not inside owner access to this {_name(carrier)}")
@@ -140,8 +140,38 @@ def increment_version(carrier: "Carrier") -> None:
     Raises:
         RuntimeError: The carrier is owned by somebody else.
     """
-    with _lock:
+    with lock:
         _refuse_owned(carrier, "advancing the version")
+        carrier._version += 1
+
+
+def require_writable(carrier: "Carrier") -> None:
+    """Refuse a write to a carrier that was claimed or released since it was checked.
+
+    A caller that holds the lock until it has stored the value and advanced the version makes the
+    write one step; it must run no foreign code meanwhile.
+
+    Raises:
+        RuntimeError: The carrier is owned by somebody else, or another thread releases it.
+    """
+    if carrier._released or id(carrier) in _releases:
+        carrier._refuse_released("written")
+    if is_closed_here(carrier):
+        carrier._refuse_immutable()
+
+
+def count_write(carrier: "Carrier") -> None:
+    """Advance the version for a value that is stored, whoever claimed the carrier since.
+
+    Raises:
+        RuntimeError: The carrier was released since: the value is gone, or moved in time.
+    """
+    with lock:
+        if carrier._released or id(carrier) in _releases:
+            raise RuntimeError(
+                f"this {_name(carrier)} was released while it was written; if it was moved, the "
+                "new place may have the value or not"
+            )
         carrier._version += 1
 
 
@@ -162,14 +192,14 @@ def release(carrier: "Carrier", relinquish_storage: Callable[[], None]) -> None:
         relinquish_storage()
         carrier._released = True
     finally:
-        with _lock:
+        with lock:
             _releases.pop(id(carrier), None)
         transition.finished.set()
 
 
 def _begin_release(carrier: "Carrier") -> _Release | None:
     while True:
-        with _lock:
+        with lock:
             _refuse_owned(carrier, "release()")
             if carrier._released:
                 return None

@@ -78,6 +78,8 @@ def host_array(carrier: "Carrier") -> Any:  # a numpy.ndarray, which core does n
         return None
     array = carrier._host_array()
     if array is not None and not _is_storage(array, carrier):
+        if carrier._released:  # by another thread, meanwhile
+            return None
         _refuse_host_array(array, carrier)
     return array
 

@@ -113,7 +113,7 @@ class Optimizer(ABC):
         carrier = parameter.carrier
         if not carrier._step_tensor(parameter, gradient, step):
             return False
-        carrier._increment_version()
+        carrier._count_write()
         return True
 
     @abstractmethod

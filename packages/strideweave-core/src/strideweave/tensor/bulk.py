@@ -44,7 +44,7 @@ def write(tensor: Tensor, value: object) -> None:
                 f"the source's {type(value._carrier).__qualname__} carrier is released"
             )
         if tensor._carrier._store_tensor(tensor, value):
-            tensor._carrier._increment_version()
+            tensor._carrier._count_write()
         else:
             _store(tensor, host.read_array(value), value)
     elif isinstance(value, Real):
@@ -71,7 +71,7 @@ def _store(
 def _count_step(carrier: Carrier, version: int) -> None:
     # The set_value of a definition-free class without spans may have counted already.
     if carrier.version == version:
-        carrier._increment_version()
+        carrier._count_write()
 
 
 def _values(tensor: Tensor, value: Tensor | memoryview | Value) -> list[Value]:

@@ -9,6 +9,7 @@ from typing import Any, Final, SupportsIndex, cast, final
 import numpy
 
 import strideweave.carriers.cpu.kernels as kernels
+from strideweave.carriers import ownership
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.capability_queries import register_operation_capabilities
 from strideweave.carriers.class_record import class_record
@@ -179,8 +180,11 @@ class CPU(Carrier):
         slot = self._writable_slot(index)
         if not 0 <= slot < self._size:
             self._refuse_range(slot)
-        self._buffer[slot] = NORMALIZERS[self._dtype](value)
-        self._increment_version()
+        normalized = NORMALIZERS[self._dtype](value)
+        with ownership.lock:
+            ownership.require_writable(self)
+            self._buffer[slot] = normalized
+            self._version += 1
 
     def new_like(
         self, values: Iterable[Any], *, mutable: bool = True, dtype: DType | None = None
@@ -241,6 +245,7 @@ class CPU(Carrier):
         return accepts_storage_dtype(dtype, ACCEPTED_DTYPES)
 
     def _release(self) -> None:
+        self._released = True  # before, so that whoever meets no values knows why
         # Views taken earlier hold the array themselves, so they never dangle.
         self._buffer = _NOTHING
         self._size = 0
@@ -260,19 +265,21 @@ class CPU(Carrier):
         return True
 
     def _host_array(self) -> Array | None:
-        return None if self._released else self._buffer
+        buffer = self._buffer
+        return None if self._released else buffer
 
     def _read_span(self, start: int, out: memoryview) -> object:
-        if self._released:
-            return NotImplemented
         values = self._buffer[start : start + len(out)]
+        if self._released:  # asked last: another thread may release meanwhile
+            return NotImplemented
         numpy.asarray(out)[:] = zero_or_one(values) if self._is_foreign else values
         return None
 
     def _write_span(self, start: int, values: memoryview) -> object:
+        buffer = self._buffer
         if self._released:
             return NotImplemented
-        self._buffer[start : start + len(values)] = zero_or_one(numpy.asarray(values))
+        buffer[start : start + len(values)] = zero_or_one(numpy.asarray(values))
         return None
 
 

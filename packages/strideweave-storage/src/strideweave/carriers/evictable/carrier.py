@@ -200,7 +200,7 @@ class Evictable(DependentCarrier):
             slot = self._readable_slot(index)
             try:
                 return residency.primary.carrier[slot]
-            except (IndexError, RuntimeError):
+            except Exception:
                 if self._residency is residency:
                     raise
                 # The values have left that primary meanwhile; look again.
@@ -315,10 +315,18 @@ class Evictable(DependentCarrier):
     def _increment_version(self) -> None:
         with self._gate:
             super()._increment_version()
-            residency = self._residency
-            if not residency.is_evicted:
-                with residency.primary as primary:
-                    primary._increment_version()
+            self._count_in_primary()
+
+    def _count_write(self) -> None:
+        with self._gate:
+            super()._count_write()
+            self._count_in_primary()
+
+    def _count_in_primary(self) -> None:
+        residency = self._residency
+        if not self._released and not residency.is_evicted:
+            with residency.primary as primary:
+                primary._count_write()
 
     def _release(self) -> None:
         with self._gate:
@@ -327,6 +335,7 @@ class Evictable(DependentCarrier):
                 tier.release()
             for tier in (self._residency.other, self._residency.resident):
                 tier.relinquish()
+            self._released = True  # inside the gate: nobody finds tiers that are given up
 
     # Bulk access. A primary without spans is read and written slot by slot here, because a bulk
     # write through the hierarchy is one step of its version.
@@ -345,9 +354,14 @@ class Evictable(DependentCarrier):
         if self._released or residency.is_evicted:
             return NotImplemented
         primary = residency.primary.carrier
-        if not spans.read_span(primary, start, out):
-            for position in range(len(out)):
-                out[position] = normalize(self._dtype, primary[start + position])
+        try:
+            if not spans.read_span(primary, start, out):
+                for position in range(len(out)):
+                    out[position] = normalize(self._dtype, primary[start + position])
+        except Exception:
+            if self._residency is residency and not self._released:
+                raise
+            return NotImplemented  # the values have left that primary meanwhile
         return None
 
     def _write_span(self, start: int, values: "memoryview[Any]") -> object:

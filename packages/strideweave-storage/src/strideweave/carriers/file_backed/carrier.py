@@ -151,7 +151,7 @@ class FileBacked(Carrier):
         image = new_image(1, self._span_format)
         image[0] = NORMALIZERS[self._dtype](value)
         self._open_file("written").write(slot * self._slot_bytes, image)
-        self._increment_version()
+        self._count_write()
 
     def new_like(
         self, values: Iterable[Any], *, mutable: bool = True, dtype: DType | None = None
@@ -234,6 +234,7 @@ class FileBacked(Carrier):
     def _release(self) -> None:
         if self._file is not None:
             self._file.remove()
+            self._released = True  # before, so that whoever meets no file knows why
             self._file = None
 
     def _dispatch_op(self, operation_name: str) -> Operation:
@@ -260,9 +261,10 @@ class FileBacked(Carrier):
         return None
 
     def _open_file(self, action: str) -> StorageFile:
-        if self._file is None:
+        file = self._file
+        if file is None:
             self._refuse_released(action)
-        return self._file
+        return file
 
 
 register_operation_capabilities(FileBacked, ())

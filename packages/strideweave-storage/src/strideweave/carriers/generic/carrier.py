@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Iterable
 from typing import Any, Final, SupportsIndex, final
 
+from strideweave.carriers import ownership
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.capability_queries import register_operation_capabilities
 from strideweave.carriers.closed import reject_carrier_subclass
@@ -107,8 +108,11 @@ class Generic(Carrier):
         slot = self._writable_slot(index)
         if not 0 <= slot < len(self._values):
             self._refuse_range(slot)
-        self._values[slot] = NORMALIZERS[self._dtype](value)
-        self._increment_version()
+        normalized = NORMALIZERS[self._dtype](value)
+        with ownership.lock:
+            ownership.require_writable(self)
+            self._values[slot] = normalized
+            self._version += 1
 
     def new_like(
         self, values: Iterable[Any], *, mutable: bool = True, dtype: DType | None = None
@@ -167,15 +171,16 @@ class Generic(Carrier):
         return accepts_storage_dtype(dtype, ACCEPTED_DTYPES)
 
     def _release(self) -> None:
+        self._released = True  # before, so that whoever meets no values knows why
         self._values = []
 
     def _dispatch_op(self, operation_name: str) -> Operation:
         return reference_operation("Generic", operation_name)
 
     def _read_span(self, start: int, out: memoryview) -> object:
-        if self._released:
-            return NotImplemented
         values = self._values[start : start + len(out)]
+        if self._released:  # asked last: another thread may release meanwhile
+            return NotImplemented
         if self._dtype is DType.Bool:
             out[:] = memoryview(bytes(values)).cast("?")
         else:
@@ -183,9 +188,10 @@ class Generic(Carrier):
         return None
 
     def _write_span(self, start: int, values: memoryview) -> object:
+        stored = self._values
         if self._released:
             return NotImplemented
-        self._values[start : start + len(values)] = values.tolist()
+        stored[start : start + len(values)] = values.tolist()
         return None
 
 
