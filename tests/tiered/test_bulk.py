@@ -138,6 +138,21 @@ def test_pending_tiles_are_read_but_not_written(
     assert x.tolist() == [7] * 4 and carrier.version == 1
 
 
+@pytest.mark.rule("TE-24", "TE-97", "TE-102")
+def test_a_tile_that_work_pins_meanwhile_is_not_written(
+    tiled: Any, full: Callable[..., Tensor], controlled: Any, controlled_tiers: Tiers
+) -> None:
+    carrier = tiled((2,), (2,), stored=True, tiers=controlled_tiers)
+    carrier.promote(TileSet([(1,)]))
+    pinned = carrier._state.tiles[1]
+    controlled.on_submit = lambda: setattr(pinned, "pins", 1)  # while tile 0 is promoted
+    with pytest.raises(RuntimeError, match=r"tile \(1,\) is pinned"):
+        full(carrier)[...] = 7
+    pinned.pins = 0
+    assert full(carrier).tolist() == [7, 7, 2, 3]
+    assert carrier.dirty_tiles == TileSet([(0,)])
+
+
 @pytest.mark.rule("TE-98", "TE-24")
 def test_a_failing_promotion_fails_the_write(
     tiled: Any, full: Callable[..., Tensor], controlled: Any, controlled_tiers: Tiers

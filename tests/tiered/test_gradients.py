@@ -1,5 +1,6 @@
 """Gradients of tiled Tensors: tiled themselves, and implicit zero where nothing arrived."""
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -383,6 +384,30 @@ def test_a_streamed_backward_fails_at_every_transfer_without_a_trace(
     expected.backward(expected.detach())
     assert flat(x.grad) == flat(dense[0].grad)
     assert name == "relu" or flat(y.grad) == flat(dense[1].grad)
+
+
+@pytest.mark.rule("TE-96", "TE-98")
+def test_a_failed_backward_leaves_no_storage_behind(
+    tiled: Any, full: Callable[..., Tensor], controlled: Any, controlled_tiers: Tiers
+) -> None:
+    carrier = tiled((4,), (2,), stored=True, capacity=1, tiers=controlled_tiers)
+    result = sw.mul(full(carrier), 3.0)
+    squared = sw.elementwise_mul(full(carrier), full(carrier))
+    carrier.evict(carrier.primary_tiles)
+
+    def live() -> list[int]:
+        objects = gc.get_objects()
+        return [
+            sum(type(entry) is tier and not entry.is_released() for entry in objects)
+            for tier in controlled_tiers
+        ]
+
+    before = live()
+    controlled.fail(2, "submit")  # two tiles of each gradient are there
+    with pytest.raises(OSError) as caught:
+        squared.backward(result.detach())
+    carrier.evict(carrier.primary_tiles)
+    assert caught.value is not None and live() == before
 
 
 @pytest.mark.rule("TE-36", "TE-95")

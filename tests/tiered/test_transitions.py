@@ -191,16 +191,27 @@ def test_storage_of_a_tile_that_made_room_serves_the_next(tiled: Any, full: Any)
     assert carrier._state.spare == []
 
 
+@pytest.mark.rule("TE-40")
+def test_an_eighth_of_the_capacity_is_kept_spare(tiled: Any) -> None:
+    carrier = tiled((32,), (1,), stored=True, capacity=16)
+    carrier.promote(one(*range(16)))
+    left = [carrier._state.tiles[number].primary for number in range(4)]
+    carrier.promote(one(*range(16, 20)))
+    assert [storage.is_released() for storage in left] == [False, False, True, True]
+    assert carrier._state.spare == left[:2] and values(carrier) == list(range(32))
+
+
 @pytest.mark.rule("TE-50")
 def test_all_transfers_of_a_request_run_side_by_side(
     tiled: Any, full: Any, controlled: Any, controlled_tiers: Tiers
 ) -> None:
     carrier = tiled((6,), (2,), stored=True, tiers=controlled_tiers)
-    for start in (
+    requests: tuple[Callable[[], Any], ...] = (
         lambda: carrier.promote_async(one(4, 1, 3)),
         lambda: carrier.project(full(carrier), TileSelection([[5, 0, 2]])),
         lambda: carrier.evict_async(one(0, 1, 2, 3, 4, 5)),
-    ):
+    )
+    for start in requests:
         for slot in carrier.primary_tiles.coordinates:
             carrier[2 * slot[0]] = -1.0  # so that its eviction transfers
         controlled.pending.clear()
