@@ -148,6 +148,62 @@ def test_special_values_on_tile_borders(capacity: int | None) -> None:
     )
 
 
+OPERATIONS: dict[str, tuple[bool, Callable[[Tensor, Tensor], Tensor]]] = {
+    # Whether results and gradients are bit-identical to the dense ones.
+    "add": (True, sw.add),
+    "mul": (True, sw.mul),
+    "elementwise_mul": (True, sw.elementwise_mul),
+    "scaled": (True, lambda x, y: sw.mul(x, 0.7)),
+    "relu": (True, lambda x, y: sw.relu(x)),
+    "reduce_sum": (False, lambda x, y: sw.reduce_sum(x, "a b -> b")),
+    "matmul": (False, sw.matmul),
+}
+
+
+@pytest.mark.rule("TE-52", "TE-85", "TE-96", "G-13")
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize(
+    ("primary", "secondary"),
+    [("cpu", "file"), ("cpu", "device"), ("generic", "cpu"), ("array", "array")],
+)
+def test_gradients_do_not_depend_on_tiers_and_tiles(
+    make_tier: Callable[..., Carrier], primary: str, secondary: str, name: str
+) -> None:
+    is_exact, operation = OPERATIONS[name]
+    random = np.random.default_rng(11)
+    values = random.standard_normal((2, 24, 20)).astype(np.float32)
+    cotangents = random.standard_normal((24, 24)).astype(np.float32)
+
+    def outcome(x: Tensor, y: Tensor) -> list[Any]:
+        result = operation(x, y)
+        count = result.layout.size
+        arrived = make_tier(primary).new_like(cotangents.ravel()[:count].tolist())
+        result.backward(Tensor(arrived, 0, result.layout))
+        tensors = [result, *(tensor.grad for tensor in (x, y) if tensor.grad is not None)]
+        return [np.array(tensor.tolist(), dtype=np.float32) for tensor in tensors]
+
+    layout = canonical_layout(Shape([24, 20]))
+    seeds = [make_tier(primary).new_like(entry.T.ravel().tolist()) for entry in values]
+    expected = outcome(*(Tensor(seed, 0, layout) for seed in seeds))
+    for grid, capacity in (((4, 2), 1), ((2, 5), 3), ((1, 4), 2), ((3, 1), None)):
+        operands = []
+        for entry in values:
+            tile = [extent // count for extent, count in zip((24, 20), grid, strict=True)]
+            carrier = TiledEvictable(
+                make_tier(primary), make_tier(secondary), grid, tile, primary_capacity=capacity
+            )
+            fresh = carrier.new_like(entry.T.ravel().tolist())
+            operands.append(Tensor(fresh, 0, layout))
+            carrier.release()
+        for found, wanted in zip(outcome(*operands), expected, strict=True):
+            if is_exact:
+                assert found.tobytes() == wanted.tobytes()
+            else:
+                np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+        for tensor in operands:
+            tensor.carrier.release()
+
+
 @pytest.mark.rule("TE-13")
 def test_a_composed_carrier_is_no_tier() -> None:
     with pytest.raises(TypeError, match="independent"):
