@@ -121,7 +121,7 @@ def test_what_is_declared_fails_where_it_is_missing(
 def test_a_check_that_does_not_apply_is_listed_with_its_reason(
     run_kit: Callable[..., pytest.RunResult],
 ) -> None:
-    result = run_kit(MOVES, "\n    not_applicable = {'release.memory': 'it is lent'}\n", "-n2")
+    result = run_kit(MOVES, "\n    not_applicable = {'release.memory': 'it is lent'}\n", "-n1")
     assert result.parseoutcomes().keys() == {"passed"}
     result.stdout.fnmatch_lines(["  not applicable: release.memory (it is lent)"])  # of workers too
 

@@ -220,6 +220,11 @@ def _queued(invocation: ResolvedInvocation) -> Tensor:
     return result
 
 
+def _unlock_queue() -> None:
+    if _QUEUE.locked():
+        _QUEUE.release()
+
+
 KeepsQueueLocked: Final = define("KeepsQueueLocked", kernels=[kernel("logical_not", _queued)])
 
 
@@ -302,7 +307,13 @@ BROKEN: Final[list[Broken]] = [
     broken(ClearsBehindOperand, "kernels.operands", "wrote to memory of its operand 0", COMPUTES),
     broken(LosesMutation, "kernels.current-operands", "does not see what was written", COMPUTES),
     broken(SharesWork, "kernels.threads", "with other threads at work", COMPUTES),
-    broken(KeepsQueueLocked, "kernels.failure", "fails for good.*the queue is locked", COMPUTES),
+    broken(
+        KeepsQueueLocked,
+        "kernels.failure",
+        "fails for good.*the queue is locked",
+        COMPUTES,
+        reset=_unlock_queue,
+    ),
     broken(NeedsOperandsApart, "gradients.operations", "gradient 0 of tanh", COMPUTES),
     broken(RecyclesResults, "gradients.chain", "was changed after it was given", COMPUTES),
     broken(

@@ -206,11 +206,13 @@ class Broken:
         adapter: How the kit reaches it.
         caught_by: The check that the fault is there to trip.
         says: What the failure must name.
+        reset: Undoes lasting damage of an earlier run.
     """
 
     adapter: CarrierAdapter[Any]
     caught_by: str
     says: str
+    reset: Callable[[], object]
 
     def __str__(self) -> str:
         return self.adapter.carrier_class.__name__
@@ -224,6 +226,7 @@ def broken(
     adapter: type[CarrierAdapter[Any]] = PackedAdapter,
     dtypes: tuple[SimpleDType, ...] = ALL,
     peers: tuple[Peer, ...] | None = None,
+    reset: Callable[[], object] = lambda: None,
 ) -> Broken:
     """Put a broken carrier before the kit."""
     settings: dict[str, Any] = {
@@ -234,4 +237,4 @@ def broken(
     if peers is not None:
         settings["peers"] = peers
     made: Any = type("Adapter", (adapter,), settings)
-    return Broken(made(), caught_by, says)
+    return Broken(made(), caught_by, says, reset)

@@ -1,6 +1,5 @@
 """Checks of completions that a carrier's routes and kernels give."""
 
-import gc
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -131,7 +130,6 @@ def in_flight(subject: CarrierAdapter[Any]) -> None:
             if is_held and declared_route(subject.carrier_class, peer.carrier_class):
                 _require_pending(handles, sources, what)
             del handles[1]  # nobody waits for this one
-            gc.collect()
         for handle in handles:
             handle.wait(_PATIENCE_SECONDS)
         until(lambda held=destinations: not held[1].is_owned(), f"{what}: one never ended")  # type: ignore[misc]  # mypy infers no default of a lambda

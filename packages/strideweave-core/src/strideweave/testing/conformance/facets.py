@@ -1,6 +1,5 @@
 """Checks of facets."""
 
-import gc
 from typing import Any
 
 from strideweave.carriers.class_record import class_record
@@ -23,7 +22,6 @@ def constant(subject: CarrierAdapter[Any]) -> None:
         before = _public_values(facet)
         carrier[0] = distinct(dtype, 1)[0]
         carrier.new_like(distinct(dtype, 2))
-        gc.collect()
         require(
             subject.make(1, dtype).facet(kind) is facet,
             f"two {subject.name} give different {kind.__qualname__} facets",

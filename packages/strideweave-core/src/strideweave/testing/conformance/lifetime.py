@@ -81,7 +81,8 @@ def collected(subject: CarrierAdapter[Any]) -> None:
     carrier.release()
     reference = weakref.ref(carrier)
     del carrier
-    gc.collect()
+    if reference() is not None:
+        gc.collect()
     require(
         reference() is None,
         f"a released {subject.name} that nobody uses is never collected: something of its module "
