@@ -212,7 +212,7 @@ def test_the_probe_finds_nothing_on_the_cpu_device() -> None:
 
 @pytest.mark.rule("MT-18")
 def test_the_probe_finds_primitives_that_are_not_exact() -> None:
-    """A device that flushes subnormals, loses the sign of zeros and divides by a reciprocal."""
+    """A device that flushes subnormals, divides by a reciprocal and takes the last of ties."""
     core = runtime.load().core
 
     def flushed(array: Any) -> Any:
@@ -228,9 +228,15 @@ def test_the_probe_finds_primitives_that_are_not_exact() -> None:
         one = core.array(1.0, core.float32)
         return core.multiply(lhs, core.divide(one, rhs, stream=stream), stream=stream)
 
-    changed = {name: through(name) for name in ("multiply", "sqrt")}
-    pretended = SimpleNamespace(**{**vars(core), **changed, "divide": divide})
-    assert probe.inexact_primitives(pretended, core.cpu) == {"multiply", "sqrt", "divide"}
+    def argmax(pairs: Any, axis: int, stream: Any) -> Any:
+        swapped = core.flip(pairs, axis, stream=stream)
+        one = core.array(1, core.uint32)
+        return core.subtract(one, core.argmax(swapped, axis, stream=stream), stream=stream)
+
+    changed = {"multiply": through("multiply"), "sqrt": through("sqrt")}
+    changed.update(divide=divide, argmax=argmax)
+    pretended = SimpleNamespace(**{**vars(core), **changed})
+    assert probe.inexact_primitives(pretended, core.cpu) == {*changed}
 
 
 @pytest.mark.rule("MT-18")
@@ -239,6 +245,13 @@ def test_inexact_primitives_run_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(primitives, "_DEVICE", "the GPU")
     core = runtime.load().core
     assert (primitives._device_of("divide"), primitives._device_of("add")) == (core.cpu, "the GPU")
+    (source,) = (module for name, module in sources() if name == "primitives.py")
+    routed = {
+        ast.literal_eval(node.args[0])
+        for node in ast.walk(source)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "_device_of"
+    }
+    assert routed == {name for name, _, _ in probe._checks()}
     assert primitives.cumsum.keywords["stream"] == primitives.prod.keywords["stream"] == core.cpu
 
 

@@ -200,6 +200,15 @@ def test_factories_take_what_those_of_cpu_take(dtype: DType, values: Any) -> Non
     assert repr(outcome(Metal(0, dtype=dtype))) == repr(outcome(sw.CPU(0, dtype=dtype)))
 
 
+@pytest.mark.rule("MT-14", "C-21")
+def test_any_byte_is_a_bool() -> None:
+    carrier = Metal(0, dtype=BOOL).new_like(np.array([0, 7, 1], np.uint8).view(np.bool_))
+    tensor = Tensor(carrier, 0, Layout.parse("3:1"))
+    assert slots(carrier) == [False, True, True]
+    assert sw.logical_xor(tensor, tensor).tolist() == [False] * 3
+    assert sw.logical_and(tensor, tensor).tolist() == [False, True, True]
+
+
 @pytest.mark.rule("MT-14", "C-31")
 def test_factories_copy_arrays() -> None:
     array = np.arange(3, dtype=np.float32)

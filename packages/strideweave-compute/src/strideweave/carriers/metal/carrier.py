@@ -14,7 +14,7 @@ from strideweave.carriers.base import Carrier
 from strideweave.carriers.capability_queries import register_operation_capabilities
 from strideweave.carriers.class_record import class_record
 from strideweave.carriers.closed import reject_carrier_subclass
-from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, storage_array, zero_or_one
+from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, storage_array
 from strideweave.carriers.metal import runtime
 from strideweave.carriers.metal.capabilities import metal_capabilities
 from strideweave.carriers.normalization import NORMALIZERS
@@ -242,7 +242,7 @@ class Metal(Carrier):
         if self._slots is None:
             return NotImplemented
         if len(values):
-            self._replace(start, storage.from_host(zero_or_one(numpy.asarray(values))))
+            self._replace(start, storage.from_host(numpy.asarray(values)))
         return None
 
     def _live_slots(self) -> "storage.Slots":

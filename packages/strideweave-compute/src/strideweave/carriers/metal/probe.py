@@ -47,7 +47,13 @@ _BINARY: Final[Mapping[str, Callable[[Floats, Floats], Any]]] = {
     "not_equal": numpy.not_equal,
     "subtract": numpy.subtract,
 }
-_ORDER_OF_ZEROS_IS_FREE: Final = frozenset({"maximum", "minimum"})
+_ALONG_PAIRS: Final[Mapping[str, Callable[[Floats, int], Any]]] = {
+    "argmax": numpy.argmax,
+    "argmin": numpy.argmin,
+    "max": numpy.max,
+    "min": numpy.min,
+}
+_ORDER_OF_ZEROS_IS_FREE: Final = frozenset({"max", "maximum", "min", "minimum"})
 
 
 def inexact_primitives(core: ModuleType, device: "mx.Device") -> frozenset[str]:
@@ -59,13 +65,13 @@ def inexact_primitives(core: ModuleType, device: "mx.Device") -> frozenset[str]:
     """
     return frozenset(
         name
-        for name, operands, expected in _checks()
-        if not _agree(name, _computed(core, device, name, operands), expected)
+        for name, arguments, expected in _checks()
+        if not _agree(name, _computed(core, device, name, arguments), expected)
     )
 
 
-def _checks() -> Iterator[tuple[str, tuple[Floats, ...], NDArray[Any]]]:
-    """Give each primitive with operands that meet in every pair, and the exact results."""
+def _checks() -> Iterator[tuple[str, tuple[Any, ...], NDArray[Any]]]:
+    """Give each primitive with its arguments, of which any two values meet, and exact results."""
     lhs, rhs = (grid.ravel() for grid in numpy.meshgrid(_VALUES, _VALUES))
     # The kernels take remainders of magnitudes only.
     magnitudes = numpy.absolute(lhs), numpy.absolute(rhs)
@@ -75,16 +81,20 @@ def _checks() -> Iterator[tuple[str, tuple[Floats, ...], NDArray[Any]]]:
         for name, binary in _BINARY.items():
             yield name, (lhs, rhs), binary(lhs, rhs)
         yield "remainder", magnitudes, numpy.fmod(*magnitudes)
+    pairs = numpy.stack([lhs, rhs], 1)
+    for name, reduction in _ALONG_PAIRS.items():
+        yield name, (pairs, 1), reduction(pairs, 1)
 
 
 def _computed(
-    core: ModuleType, device: "mx.Device", name: str, operands: tuple[Floats, ...]
+    core: ModuleType, device: "mx.Device", name: str, arguments: tuple[Any, ...]
 ) -> NDArray[Any]:
-    return numpy.asarray(getattr(core, name)(*map(core.array, operands), stream=device))
+    given = [core.array(part) if isinstance(part, numpy.ndarray) else part for part in arguments]
+    return numpy.asarray(getattr(core, name)(*given, stream=device))
 
 
 def _agree(name: str, actual: NDArray[Any], expected: NDArray[Any]) -> bool:
-    if expected.dtype == numpy.bool_:
+    if expected.dtype != numpy.float32:
         return numpy.array_equal(actual, expected)
     same = actual.view(numpy.int32) == expected.view(numpy.int32)
     same |= numpy.isnan(actual) & numpy.isnan(expected)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy
 
-from strideweave.carriers.cpu.conversion import Array
+from strideweave.carriers.cpu.conversion import Array, zero_or_one
 from strideweave.carriers.metal import primitives, runtime
 from strideweave.dtype import DType
 
@@ -30,8 +30,11 @@ def zeros(slots: int, dtype: DType) -> Slots:
 
 
 def from_host(values: Array) -> Slots:
-    """Copy one dimension of host memory, of an element type and byte order that MLX stores."""
-    return mx.array(values)  # holds its values from the start
+    """Copy one dimension of host memory, of an element type and byte order that MLX stores.
+
+    Any byte stands for a Bool, as others may have written it.
+    """
+    return mx.array(zero_or_one(values))  # holds its values from the start
 
 
 def to_host(slots: Slots) -> Array:

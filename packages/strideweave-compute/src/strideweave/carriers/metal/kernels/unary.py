@@ -40,9 +40,11 @@ def exp(values: mx.array) -> mx.array:
 
 
 def _sign(values: mx.array) -> mx.array:
-    # MLX gives 0 for NaN.
+    # By comparisons, because MLX's own sign of NaN is 0.
+    above = primitives.converted(primitives.greater(values, _ZERO), mx.float32)
+    below = primitives.converted(primitives.less(values, _ZERO), mx.float32)
     is_nan = primitives.not_equal(values, values)
-    return primitives.where(is_nan, values, primitives.sign(values))
+    return primitives.where(is_nan, values, primitives.subtract(above, below))
 
 
 def _odd(function: Compute) -> Compute:
