@@ -26,7 +26,7 @@ class TestEvictable(CarrierConformance[Evictable]):
     abilities = frozenset(
         {Ability.COMPUTES, Ability.SPANS, Ability.TRANSFERS_OUT, Ability.TRANSFERS_IN}
     )
-    smallest_size = 1
+    allows_empty = False
     peers = (
         Peer(ArrayCarrier, lambda size, dtype: ArrayCarrier(size, dtype=dtype)),
         Peer(CPU, lambda size, dtype: CPU(size, dtype=dtype)),

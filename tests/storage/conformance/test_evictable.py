@@ -11,7 +11,7 @@ class TestEvictable(CarrierConformance[Evictable]):
     abilities = frozenset(
         {Ability.COMPUTES, Ability.SPANS, Ability.TRANSFERS_OUT, Ability.TRANSFERS_IN}
     )
-    smallest_size = 1
+    allows_empty = False
 
     def make(self, size: int, dtype: SimpleDType, *, mutable: bool = True) -> Evictable:
         primary = Generic([], dtype=dtype).allocate_like(size, mutable=mutable)

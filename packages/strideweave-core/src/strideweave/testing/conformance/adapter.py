@@ -65,8 +65,8 @@ class CarrierAdapter(ABC, Generic[C]):
     dtypes: ClassVar[tuple[SimpleDType, ...]] = (DType.Float32, DType.Int32, DType.Bool)
     """The dtypes that it stores, of Float32, Int32 and Bool; no other one of them."""
 
-    smallest_size: ClassVar[int] = 0
-    """The slot count below which there is no carrier of the class."""
+    allows_empty: ClassVar[bool] = True
+    """Whether there are carriers of the class without any slot."""
 
     peers: ClassVar[tuple[Peer, ...]] = (ARRAY_PEER,)
     """With whom Tensors are exchanged, as TRANSFERS_OUT and TRANSFERS_IN say."""
@@ -83,7 +83,7 @@ class CarrierAdapter(ABC, Generic[C]):
         """Make a fresh carrier whose slots hold zero.
 
         Args:
-            size: Slot count, at least 0.
+            size: Slot count; 0 only where ``allows_empty``.
             dtype: One of ``dtypes``.
             mutable: Whether its values can be written.
         """
@@ -112,6 +112,11 @@ class CarrierAdapter(ABC, Generic[C]):
     def name(self) -> str:
         """The class under test, for messages."""
         return self.carrier_class.__qualname__
+
+    @property
+    def empty_size(self) -> tuple[int, ...]:
+        """The slot count of an empty carrier, where there is one."""
+        return (0,) if self.allows_empty else ()
 
     def filled(self, values: Sequence[Value], dtype: SimpleDType) -> C:
         """Make a carrier and put values into its memory, around the code under test."""

@@ -1,6 +1,7 @@
 """Checks of everything that a carrier advertises, against the pure-Python references."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final
 
 from strideweave.carriers.capability_queries import capabilities_for_carrier_class
@@ -117,13 +118,9 @@ def errors(subject: CarrierAdapter[Any]) -> None:
     make = maker(subject)
     for plan in advertised_plans(subject):
         for case, expected in failing_cases(plan):
-            raised = outcome(_call(case, make))
+            raised = outcome(partial(run_case, case, make))
             require(
                 isinstance(raised, expected),
                 f"{case} on {subject.name} must raise {expected.__name__}, as its exact result is "
                 f"out of range; it {'gave a result' if raised is None else f'raised {raised!r}'}",
             )
-
-
-def _call(case: OperationCase, make: MakeCarrier) -> Callable[[], object]:
-    return lambda: run_case(case, make)

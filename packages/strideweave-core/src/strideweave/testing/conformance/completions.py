@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from functools import partial
 from typing import Any, Final, final
 
 from strideweave._record import record
@@ -14,6 +14,7 @@ from strideweave.operation.grad_mode import no_grad
 from strideweave.testing.conformance.abilities import Ability
 from strideweave.testing.conformance.adapter import CarrierAdapter, over
 from strideweave.testing.conformance.check import ConformanceFailure, check, require
+from strideweave.testing.conformance.mutability import require_refused
 from strideweave.testing.conformance.threads import run_in_threads
 from strideweave.testing.conformance.transfers import declared_route, exchanges, require_values
 from strideweave.testing.conformance.values import distinct, same
@@ -96,7 +97,7 @@ def done(subject: CarrierAdapter[Any]) -> None:
             "gave a completion",
         )
         for transfer in transfers:
-            until(lambda held=transfer: held.completion.done, f"{transfer.what} is not done")  # type: ignore[misc]  # mypy infers no default of a lambda
+            until(partial(_is_done, transfer), f"{transfer.what} is not done")
             arrived = [transfer.destination[slot] for slot in range(_SLOTS)]
             transfer.completion.wait()
             missing = [
@@ -132,15 +133,21 @@ def in_flight(subject: CarrierAdapter[Any]) -> None:
             del handles[1]  # nobody waits for this one
         for handle in handles:
             handle.wait(_PATIENCE_SECONDS)
-        until(lambda held=destinations: not held[1].is_owned(), f"{what}: one never ended")  # type: ignore[misc]  # mypy infers no default of a lambda
+        until(partial(_is_free, destinations[1]), f"{what}: one never ended")
         for destination, values in zip(destinations, expected, strict=True):
             require_values(over(destination, _SLOTS), values, what)
+
+
+def _is_done(transfer: _Submitted) -> bool:
+    return transfer.completion.done
+
+
+def _is_free(carrier: Carrier) -> bool:
+    return not carrier.is_owned()
 
 
 def _require_pending(handles: list[Any], sources: list[Any], what: str) -> None:
     for handle, source in zip(handles, sources, strict=True):
         require(not handle.done, f"{what}: a handle is done while slow_transfer holds it back")
         require(source.carrier.is_owned(), f"{what}: a source is not owned while it is read")
-        with suppress(RuntimeError):
-            source.carrier.release()
-            raise ConformanceFailure(f"{what}: a source could be released while it is read")
+        require_refused(source.carrier.release, f"{what}: releasing a source")

@@ -1,9 +1,11 @@
 """Checks of what stays as it was when a callback raises."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from strideweave.carriers.base import Carrier
+from strideweave.dtype import SimpleDType
 from strideweave.testing.conformance.adapter import CarrierAdapter, over
 from strideweave.testing.conformance.check import check, require
 from strideweave.testing.conformance.injection import (
@@ -33,7 +35,7 @@ def construction(subject: CarrierAdapter[Any]) -> None:
         for name in ("supports_dtype", "allocate", "physical_size"):
             error = InjectedFault(f"injected into {name}")
             with raising_storage(carrier_class, name, error):
-                raised = outcome(lambda dtype=dtype: subject.make(_SLOTS, dtype))  # type: ignore[misc]  # mypy infers no default of a lambda
+                raised = outcome(partial(subject.make, _SLOTS, dtype))
             require(
                 raised is error,
                 f"{name} of {subject.name} raised during construction, and the caller got "
@@ -56,24 +58,26 @@ def _require_given_up(subject: CarrierAdapter[Any], error: BaseException) -> Non
 def storage(subject: CarrierAdapter[Any]) -> None:
     """A raising storage callback changes nothing, and its exception reaches the caller."""
     for dtype in subject.dtypes:
-        values = distinct(dtype, _SLOTS, salt=11)
-        uses: dict[str, Callable[[Carrier], object]] = {
-            "read": lambda carrier: carrier[1],
-            "write": lambda carrier, value=values[0]: carrier.__setitem__(1, value),  # type: ignore[misc]  # mypy infers no default of a lambda
-            "physical_size": lambda carrier: carrier.size(),
-            "supports_dtype": lambda carrier, dtype=dtype: carrier.supports_storage_dtype(dtype),  # type: ignore[misc]  # as above
-            "read_span": lambda carrier: over(carrier, _SLOTS).tolist(),
-            "write_span": lambda carrier, dtype=dtype, values=values: over(
-                carrier, _SLOTS
-            ).__setitem__(  # type: ignore[misc]  # as above
-                ..., span_of(dtype, values)
-            ),
-            "release": lambda carrier: carrier.release(),
-        }
-        for name, use in uses.items():
+        for name, use in _uses(dtype).items():
             if storage_callback(subject.carrier_class, name) is not None:
                 carrier = subject.filled(distinct(dtype, _SLOTS), dtype)
                 _require_unharmed(subject, carrier, name, use)
+
+
+def _uses(dtype: SimpleDType) -> dict[str, Callable[[Carrier], object]]:
+    """Give, for each storage callback, a public use that calls it."""
+    values = distinct(dtype, _SLOTS, salt=11)
+    return {
+        "read": lambda carrier: carrier[1],
+        "write": lambda carrier: carrier.__setitem__(1, values[0]),
+        "physical_size": lambda carrier: carrier.size(),
+        "supports_dtype": lambda carrier: carrier.supports_storage_dtype(dtype),
+        "read_span": lambda carrier: over(carrier, _SLOTS).tolist(),
+        "write_span": lambda carrier: over(carrier, _SLOTS).__setitem__(
+            ..., span_of(dtype, values)
+        ),
+        "release": lambda carrier: carrier.release(),
+    }
 
 
 def _require_unharmed(

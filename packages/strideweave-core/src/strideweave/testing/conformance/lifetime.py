@@ -31,7 +31,7 @@ def memory(subject: CarrierAdapter[Any]) -> None:
 @check("release.states")
 def states(subject: CarrierAdapter[Any]) -> None:
     """Release works in every state, again too, and refuses use afterwards."""
-    for size in (subject.smallest_size, 1, 5):
+    for size in (*subject.empty_size, 1, 5):
         for mutable in (True, False):
             for dtype in subject.dtypes:
                 carrier = subject.make(size, dtype, mutable=mutable)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
 from strideweave.carriers.base import Carrier
@@ -138,7 +138,7 @@ def tied_cases(plan: OperationPlan) -> Cases:
 def failing_cases(plan: OperationPlan) -> tuple[tuple[OperationCase, type[BaseException]], ...]:
     """Calls that the reference refuses for their values, with what it raises."""
     cases = _distinct(_plainly(case) for case in cases_of(plan, failing_values))
-    raised = [(case, outcome(lambda case=case: run_case(case, on_reference))) for case in cases]  # type: ignore[misc]  # mypy infers no default of a lambda
+    raised = [(case, outcome(partial(run_case, case, on_reference))) for case in cases]
     return tuple((case, type(error)) for case, error in raised if error is not None)
 
 

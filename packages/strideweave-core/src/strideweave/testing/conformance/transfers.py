@@ -1,6 +1,6 @@
 """Checks of movement: values, the source, and what a failure leaves."""
 
-from collections.abc import Iterator
+from itertools import product
 from typing import Any, Final
 
 from strideweave.carriers.base import Carrier
@@ -40,12 +40,21 @@ PLACEMENTS: Final[tuple[tuple[Layout, int], ...]] = (
 _EXTRA: Final = 2
 
 
-def exchanges(subject: CarrierAdapter[Any]) -> Iterator[tuple[Peer, SimpleDType]]:
-    """List each peer with each dtype that both sides store."""
-    for peer in subject.peers:
-        for dtype in subject.dtypes:
-            if dtype in peer.dtypes:
-                yield peer, dtype
+def exchanges(subject: CarrierAdapter[Any]) -> list[tuple[Peer, SimpleDType]]:
+    """List each peer with each dtype that both sides store.
+
+    Raises:
+        ConformanceFailure: There is no such pair, so that nothing could be checked.
+    """
+    pairs = [
+        (peer, dtype) for peer in subject.peers for dtype in subject.dtypes if dtype in peer.dtypes
+    ]
+    require(
+        bool(pairs),
+        f"{type(subject).__qualname__} declares transfers of {subject.name}, but none of its peers "
+        "stores one of its dtypes",
+    )
+    return pairs
 
 
 def can_be_sized(carrier: Carrier) -> bool:
@@ -145,23 +154,19 @@ def out_source(subject: CarrierAdapter[Any]) -> None:
     """A copy, and a move that fails at its end, leave the source as it was."""
     for peer, dtype in exchanges(subject):
         values = distinct(dtype, 5)
-        for keep in (True, False):
-            source = subject.filled(values, dtype)
-            destination = peer.make(5, dtype)
-            how = "a copy" if keep else "a move that failed"
-            what = f"{how} from {subject.name} to {peer.name}"
-            if keep:
-                attempted(over(source, 5), destination, what, keep=True)
-            else:
-                _fail(subject.carrier_class, peer.carrier_class, source, destination, what)
-            _require_source(subject, source, values, what)
-            if not keep and class_record(subject.carrier_class).definition is not None:
-                _fail_to_release(subject, source, destination, values)
-            if keep:
-                _require_apart(subject, source, destination, values, what)
-            else:
-                again = attempted(over(source, 5), destination, f"repeating {what}", keep=False)
-                require_values(again, values, f"repeating {what}")
+        pair = f"from {subject.name} to {peer.name}"
+        source, destination = subject.filled(values, dtype), peer.make(5, dtype)
+        attempted(over(source, 5), destination, f"a copy {pair}", keep=True)
+        _require_source(subject, source, values, f"a copy {pair}")
+        _require_apart(subject, source, destination, values, f"a copy {pair}")
+
+        what = f"a move that failed {pair}"
+        source, destination = subject.filled(values, dtype), peer.make(5, dtype)
+        _fail(subject.carrier_class, peer.carrier_class, source, destination, what)
+        _require_source(subject, source, values, what)
+        _fail_to_release(subject, source, destination, values)
+        again = attempted(over(source, 5), destination, f"repeating {what}", keep=False)
+        require_values(again, values, f"repeating {what}")
 
 
 def _fail(
@@ -205,6 +210,9 @@ def _require_source(
 def _fail_to_release(
     subject: CarrierAdapter[Any], source: Carrier, destination: Carrier, values: list[Value]
 ) -> None:
+    """Move out of a carrier whose release fails, where that is a callback."""
+    if class_record(subject.carrier_class).definition is None:
+        return
     error = InjectedFault("injected into release")
     with raising_storage(subject.carrier_class, "release", error), no_grad():
         raised = outcome(lambda: move(over(source, len(values)), destination))
@@ -303,24 +311,24 @@ def in_values(subject: CarrierAdapter[Any]) -> None:
         for layout, offset in PLACEMENTS:
             values = distinct(dtype, offset + layout.cosize + _EXTRA, salt=31)
             what = f"{peer.name} to {subject.name}, {dtype.name} of {layout} at offset {offset}"
-            for keep in (True, False):
-                for size in (layout.cosize + _EXTRA, 0):
-                    source = over(peer.make(len(values), dtype), len(values))
-                    source[...] = span_of(dtype, values)
-                    destination = subject.make(size, dtype) if size else _empty(subject, dtype)
-                    if destination is None:
-                        continue
-                    for slot in range(size):
-                        destination[slot]  # what is read before must not be read again after
-                    tensor = Tensor(source.carrier, offset, layout)
-                    moved = attempted(tensor, destination, what, keep=keep)
-                    require_moved(moved, destination, layout, what)
-                    require_values(moved, logical(values, layout, offset), what)
+            for keep, is_empty in product((True, False), repeat=2):
+                size = layout.cosize + _EXTRA
+                destination = _empty(subject, dtype) if is_empty else subject.make(size, dtype)
+                if destination is None:
+                    continue
+                for slot in range(destination.size()):
+                    destination[slot]  # what is read before must not be read again after
+                source = over(peer.make(len(values), dtype), len(values))
+                source[...] = span_of(dtype, values)
+                tensor = Tensor(source.carrier, offset, layout)
+                moved = attempted(tensor, destination, what, keep=keep)
+                require_moved(moved, destination, layout, what)
+                require_values(moved, logical(values, layout, offset), what)
 
 
 def _empty(subject: CarrierAdapter[Any], dtype: SimpleDType) -> Carrier | None:
     """Make an empty carrier that a move may size, where the class has such."""
-    if subject.smallest_size or not can_be_sized(subject.make(1, dtype)):
+    if not (subject.allows_empty and can_be_sized(subject.make(1, dtype))):
         return None
     empty: Carrier = subject.make(0, dtype)
     return empty
