@@ -168,3 +168,17 @@ def test_types_are_checked_before_the_pair() -> None:
         registered_move_operation(int, BlockDeviceCarrier, MoveOperation),  # type: ignore[arg-type]
     ):
         raise AssertionError("the block runs")
+
+
+@pytest.mark.rule("B-1", "G-17")
+def test_the_text_of_a_device_tells_its_state(open_device: Open, device_calls: Any) -> None:
+    device = open_device(2**20)
+    text = f"<BlockDevice {device.path!r} of 1048576 bytes, "
+    assert repr(device) == text + "open>"
+    device.close()
+    assert repr(device) == text + "closed>"
+    failed = open_device()
+    device_calls.plan["_fsync"] = [OSError(5, "gone")]
+    with pytest.raises(OSError, match="gone"):
+        failed.flush()
+    assert repr(failed).endswith(", faulted>")

@@ -130,6 +130,63 @@ def test_only_an_unheld_lock_marks_a_leftover(run_program: Program, tmp_path: Pa
     assert (tmp_path / ".strideweave-filebacked-11").read_text() == "a file"
 
 
+@pytest.mark.rule("C-58", "G-10")
+def test_an_empty_leftover_without_a_lock_goes_too(
+    run_program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".strideweave-filebacked-00").mkdir()
+    start(run_program, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    # Its owner may be about to make the lock, and then makes another directory.
+    swept: list[Path] = []
+    mkdir = os.mkdir
+
+    def swept_first(path: Path, mode: int) -> None:
+        mkdir(path, mode)
+        if not swept:
+            swept.append(path)
+            session_directory.remove_leftovers(tmp_path)
+
+    monkeypatch.setattr(os, "mkdir", swept_first)
+    directory = session_directory.SessionDirectory(tmp_path)
+    assert list(tmp_path.iterdir()) == [directory.path] != swept
+    directory.remove()
+
+
+@pytest.mark.rule("C-58", "G-14")
+def test_a_finalizer_may_use_files_while_the_directory_is_made(
+    run_program: Program, tmp_path: Path
+) -> None:
+    run_program(
+        """
+        import os, signal
+        from strideweave.carriers.file_backed import FileBacked, session, session_directory
+
+        signal.alarm(30)
+        made = []
+        for place in ("remove_leftovers", "SessionDirectory"):
+            session._session.__init__()
+            inner = getattr(session, place)
+
+            def interrupted(parent):
+                setattr(session, place, inner)
+                found = inner(parent)
+                made.append(FileBacked().new_like([1.0]))
+                return found
+
+            setattr(session, place, interrupted)
+            made.append(FileBacked().new_like([2.0]))
+            assert {carrier.path.parent for carrier in made} == {session._session.directory.path}
+            assert [carrier[0] for carrier in made] == [1.0, 2.0]
+            made.clear()
+            session._session.directory.remove()
+            assert os.listdir(os.environ["TMPDIR"]) == []
+        session._session.directory = None
+        """,
+        TMPDIR=str(tmp_path),
+    )
+
+
 @pytest.mark.rule("C-58")
 def test_links_are_not_followed(run_program: Program, tmp_path: Path) -> None:
     parent = tmp_path / "temporary"

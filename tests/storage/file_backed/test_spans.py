@@ -1,5 +1,6 @@
 """Positioned input and output of whole spans."""
 
+import errno
 import hashlib
 import os
 import threading
@@ -13,6 +14,7 @@ import pytest
 
 from strideweave import DType, FileBacked
 from strideweave.carriers import spans
+from strideweave.carriers.file_backed import storage_file
 
 FLOAT, INT, BOOL = DType.Float32, DType.Int32, DType.Bool
 
@@ -85,6 +87,55 @@ def test_short_transfers_are_continued(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.rule("C-40")
+@pytest.mark.parametrize("has_vectors", [True, False])
+def test_long_transfers_go_in_calls_that_every_system_takes(
+    monkeypatch: pytest.MonkeyPatch, has_vectors: bool
+) -> None:
+    assert storage_file.MOST_BYTES_PER_CALL == 2**31 - 4096
+    monkeypatch.setattr(storage_file, "MOST_BYTES_PER_CALL", 12)
+    if not has_vectors:  # as on old releases of macOS
+        monkeypatch.delattr(os, "preadv")
+    lengths = []
+    pwrite, pread_into = os.pwrite, storage_file._read_into
+
+    def counted_write(descriptor: int, buffer: memoryview, position: int) -> int:
+        lengths.append(len(buffer))
+        return pwrite(descriptor, buffer, position)
+
+    def counted_read(descriptor: int, buffer: memoryview, position: int) -> int:
+        lengths.append(len(buffer))
+        return pread_into(descriptor, buffer, position)
+
+    monkeypatch.setattr(os, "pwrite", counted_write)
+    monkeypatch.setattr(storage_file, "_read_into", counted_read)
+    carrier = FileBacked().new_like(range(7))
+    out = array("f", [9.0] * 6)
+    assert spans.read_span(carrier, 1, out)
+    assert out.tolist() == [1, 2, 3, 4, 5, 6] and lengths == [12, 12, 4, 12, 12]
+
+
+@pytest.mark.rule("C-40", "G-10", "G-17")
+@pytest.mark.parametrize("call", ["preadv", "pwrite", "ftruncate"])
+def test_an_error_of_the_system_names_the_file(monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    carrier = FileBacked().new_like([1.0, 2.0])
+
+    def fail(*arguments: object) -> int:
+        raise OSError(errno.EIO, "gone")
+
+    monkeypatch.setattr(os, call, fail)
+    acts: dict[str, Callable[[], object]] = {
+        "preadv": lambda: carrier[0],
+        "pwrite": lambda: carrier.set_value(0, 5.0),
+        "ftruncate": lambda: carrier._allocate(1),
+    }
+    with pytest.raises(OSError, match="gone") as failure:
+        acts[call]()
+    assert failure.value.errno == errno.EIO and failure.value.filename == str(carrier.path)
+    monkeypatch.undo()
+    assert [carrier[0], carrier[1]] == [1.0, 2.0] and carrier.version == 0
+
+
+@pytest.mark.rule("C-40", "G-9")
 def test_a_system_that_takes_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     carrier = FileBacked().allocate_like(2)
     monkeypatch.setattr(os, "pwrite", lambda *arguments: 0)

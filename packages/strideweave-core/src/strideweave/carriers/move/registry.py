@@ -234,10 +234,12 @@ def closed_pair_text(
     closed: CarrierClass, source_class: CarrierClass, destination_class: CarrierClass
 ) -> str:
     """Word the refusal of a pair that a class with fixed pairs does not have."""
+    found = [entry[0]() for entry in _table(closed).entries]
+    partners = " or ".join(sorted(entry.__qualname__ for entry in found if entry is not None))
+    remedy = f"move or copy to {partners} first" if partners else "no installed class has one"
     return (
         f"no permitted route for the pair {pair_name(source_class, destination_class)}: values "
-        f"move from and to {closed.__qualname__} by its built-in pairs only; move through a class "
-        "that has one"
+        f"move from and to {closed.__qualname__} by its built-in pairs only; {remedy}"
     )
 
 

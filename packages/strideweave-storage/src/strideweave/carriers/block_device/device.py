@@ -77,6 +77,10 @@ class BlockDevice:
             "object inside this process, or open the device again in another one"
         )
 
+    def __repr__(self) -> str:
+        state = "closed" if self.is_closed() else "faulted" if self.is_faulted() else "open"
+        return f"<BlockDevice {self.path!r} of {self.capacity_bytes} bytes, {state}>"
+
     @property
     def path(self) -> str:
         """The path, as it was given."""

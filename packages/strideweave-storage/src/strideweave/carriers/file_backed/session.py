@@ -5,7 +5,7 @@ import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import final
 
 from strideweave._fork import run_in_child
@@ -21,7 +21,7 @@ class _Session:
 
     def __init__(self) -> None:
         self.directory: SessionDirectory | None = None
-        self.guard = Lock()
+        self.guard = RLock()  # a finalizer that uses files may run under it
 
 
 _session = _Session()
@@ -58,8 +58,17 @@ def _current_directory() -> SessionDirectory:
         if _session.directory is None:
             parent = Path(tempfile.gettempdir())
             remove_leftovers(parent)
-            _session.directory = SessionDirectory(parent)
+            return _adopted(SessionDirectory(parent))
         return _session.directory
+
+
+def _adopted(fresh: SessionDirectory) -> SessionDirectory:
+    """Take a directory for this process, unless a finalizer has made another one meanwhile."""
+    if _session.directory is not None:
+        fresh.remove()
+        return _session.directory
+    _session.directory = fresh
+    return fresh
 
 
 def _replacement(missing: SessionDirectory) -> SessionDirectory:

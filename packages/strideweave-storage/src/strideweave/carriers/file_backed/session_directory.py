@@ -42,6 +42,8 @@ class SessionDirectory:
             os.mkdir(path, 0o700)
             try:
                 lock = _locked(path)
+            except FileNotFoundError:  # somebody took it for an empty leftover
+                continue
             except BaseException:
                 with suppress(OSError):
                     _remove_contents(path)
@@ -89,7 +91,11 @@ def _remove_unless_alive(entry: "os.DirEntry[str]") -> None:
     if entry.stat(follow_symlinks=False).st_uid != os.getuid():
         return
     path = Path(entry.path)
-    lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        lock = os.open(path / LOCK_NAME, os.O_RDWR | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        os.rmdir(path)  # its owner died before it made the lock, or after it deleted all
+        return
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _remove_contents(path)

@@ -7,6 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, final
 
+# Linux moves less in one call, and macOS refuses more.
+MOST_BYTES_PER_CALL: Final = 2**31 - 4096
+
 _synchronize: Final = os.fdatasync if hasattr(os, "fdatasync") else os.fsync
 _NO_RESERVATION: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
 
@@ -51,11 +54,11 @@ class StorageFile:
         """
         self._require_creator()
         before = self.size()
-        if size <= before:
-            os.ftruncate(self._descriptor, size)
-            return
         try:
-            _reserve(self._descriptor, before, size)
+            if size <= before:
+                os.ftruncate(self._descriptor, size)
+            else:
+                _reserve(self._descriptor, before, size)
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, before)
@@ -69,7 +72,10 @@ class StorageFile:
         """
         remaining = _byte_view(out)
         while remaining:
-            count = os.preadv(self._descriptor, [remaining], position)
+            try:
+                count = _read_into(self._descriptor, remaining[:MOST_BYTES_PER_CALL], position)
+            except OSError as error:
+                raise self._described(error) from None
             if count == 0:
                 raise OSError(
                     errno.EIO,
@@ -90,7 +96,7 @@ class StorageFile:
         remaining = _byte_view(values)
         while remaining:
             try:
-                count = os.pwrite(self._descriptor, remaining, position)
+                count = os.pwrite(self._descriptor, remaining[:MOST_BYTES_PER_CALL], position)
             except OSError as error:
                 raise self._described(error) from None
             if count == 0:
@@ -108,7 +114,10 @@ class StorageFile:
         Raises:
             OSError: The device reported a failure.
         """
-        _synchronize(self._descriptor)
+        try:
+            _synchronize(self._descriptor)
+        except OSError as error:
+            raise self._described(error) from None
 
     def remove(self) -> None:
         """Delete the file; transfers that run on other threads complete first.
@@ -135,6 +144,14 @@ def _remove(path: Path, process: int) -> None:
     if os.getpid() == process:
         with suppress(FileNotFoundError):
             os.unlink(path)
+
+
+def _read_into(descriptor: int, buffer: "memoryview[int]", position: int) -> int:
+    if hasattr(os, "preadv"):
+        return os.preadv(descriptor, [buffer], position)
+    found = os.pread(descriptor, len(buffer), position)
+    buffer[: len(found)] = found
+    return len(found)
 
 
 def _reserve(descriptor: int, start: int, stop: int) -> None:
