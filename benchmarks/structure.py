@@ -15,8 +15,9 @@ import strideweave as sw
 ELEMENTS = 1_000_000
 SLICE_TARGET = 2.0
 LARGEST = 100
-BATCH, SIDE = 8, 512
-EINSUM_TARGET = 1.3
+# Batch, side of the matrices and contracted extent. Where little is contracted, most of the time
+# goes into the layout of the result, in which the batch is the fastest mode.
+EINSUM_TARGETS = {(8, 512, 512): 1.3, (64, 256, 256): 1.3, (32, 256, 16): 3.0}
 
 RANDOM = numpy.random.default_rng(7)
 
@@ -68,8 +69,13 @@ def _indexing() -> Iterator[Comparison]:
     )
 
 
-def _einsum() -> Comparison:
-    left, right = _floats(BATCH, SIDE, SIDE), _floats(BATCH, SIDE, SIDE)
+def _einsum() -> Iterator[Comparison]:
+    for (batch, side, contracted), target in EINSUM_TARGETS.items():
+        left, right = (_floats(batch, side, contracted) for _ in range(2))
+        yield _einsum_case(left, right, target)
+
+
+def _einsum_case(left: Any, right: Any, target: float) -> Comparison:
     lhs, rhs = sw.from_numpy(left), sw.from_numpy(right)
 
     def ours() -> sw.Tensor:
@@ -78,8 +84,9 @@ def _einsum() -> Comparison:
     def theirs() -> Any:
         return numpy.matmul(left, right.transpose(0, 2, 1))
 
-    assert numpy.allclose(ours().numpy(), theirs(), rtol=1e-4, atol=1e-4)
-    return Comparison(f"einsum, {BATCH} of {SIDE} x {SIDE}", ours, theirs, EINSUM_TARGET)
+    assert numpy.allclose(ours().numpy(), theirs(), rtol=1e-3, atol=1e-3)
+    batch, side, contracted = left.shape
+    return Comparison(f"einsum, {batch} of {side} x {contracted}", ours, theirs, target)
 
 
 def main() -> int:
@@ -89,7 +96,7 @@ def main() -> int:
         The exit status.
     """
     with sw.no_grad():
-        return report([*_ordering(), *_indexing(), _einsum()])
+        return report([*_ordering(), *_indexing(), *_einsum()])
 
 
 if __name__ == "__main__":

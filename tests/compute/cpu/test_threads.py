@@ -114,3 +114,38 @@ def test_threads_are_as_silent_as_their_caller(
     found = sw.conv_general(sw.from_numpy(images), sw.from_numpy(weights), (1, 1), ((0, 0), (0, 0)))
     assert len(started) == 1
     assert not np.isfinite(found.numpy()).any()
+
+
+@pytest.mark.rule("F-38", "G-13", "G-14")
+@pytest.mark.parametrize(("batch", "side"), [(250, 64), (36, 128)], ids=["products", "copies"])
+def test_batched_products_do_not_depend_on_the_number_of_threads(
+    batch: int, side: int, started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(3)
+    lhs, rhs = (
+        sw.from_numpy(random.standard_normal((batch, side, side), np.float32)) for _ in range(2)
+    )
+    found = []
+    for count in (1, 2, 3):
+        with_processors(monkeypatch, count)
+        found.append(sw.einsum(lhs, rhs, "b i k, b j k -> b i j").numpy().view(np.int32))
+    assert started != []
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+
+
+@pytest.mark.rule("F-10", "F-38", "G-3")
+@pytest.mark.parametrize("failing", [(0,), (249,), (30, 200)])
+def test_a_part_that_fails_fails_the_call(
+    failing: tuple[int, ...], started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_processors(monkeypatch, 3)
+    factors = np.ones((250, 64, 64), np.int32)
+    for position in failing:
+        factors[position] = 2**30 + position
+    tensor = sw.from_numpy(factors)
+    # The first part in the order of the batch is reported, whichever failed first.
+    expected = 64 * (2**30 + failing[0]) ** 2
+    with pytest.raises(OverflowError, match=f"the exact result {expected} is out of int32 range"):
+        sw.einsum(tensor, tensor, "b i k, b j k -> b i j")
+    assert len(started) == 2
+    assert not any(thread.is_alive() for thread in started)

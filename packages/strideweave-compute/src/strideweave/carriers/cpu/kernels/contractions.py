@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, Floats, Integers
 from strideweave.carriers.cpu.kernels.frame import Kernel, narrow, quiet
+from strideweave.carriers.cpu.kernels.threads import SMALL_PRODUCT, share
 from strideweave.carriers.cpu.views import axes, operand, operands, result
 from strideweave.dtype import DType
 from strideweave.operation.invocation import ResolvedInvocation
@@ -27,10 +28,12 @@ _CHUNK = 2**20
 """Terms whose 16-bit partial products add up exactly in binary64."""
 _BLOCK = 2**20
 """Rounded products held at once."""
-_SCRATCH = 2**20
+_SCRATCH = 2**22
 """Elements of products that wait for their place, if they are of enough matrices."""
-_RUN = 8
-"""Matrices whose elements at one place are written together."""
+_RUN = 16
+"""Matrices whose elements at one place fill a cache line."""
+_PER_THREAD = 2**18
+"""Elements of products that are worth a thread."""
 _GAP = 16
 """Elements between products: at distances of powers of two they would share cache sets."""
 _FEW_MATRICES = 4
@@ -50,17 +53,44 @@ def _matmul(invocation: ResolvedInvocation) -> Tensor:
 def _batched_matmul(invocation: ResolvedInvocation) -> Tensor:
     lhs, rhs = _matrices(invocation, 0), _matrices(invocation, 1)
     spec = invocation.results[0]
-    batch, _, rows = lhs.shape
+    batch, inner, rows = lhs.shape
     columns = rhs.shape[-1]
     placed = numpy.empty((columns, rows, batch), NUMPY_DTYPES[spec.dtype])
+    threads = placed.size // _PER_THREAD
+    if inner * rows * columns < SMALL_PRODUCT:
+
+        def multiply(first: int, last: int) -> None:
+            part = slice(first * _RUN, last * _RUN)
+            _multiply(invocation, rhs[part], lhs[part], placed[..., part], 1)
+
+        share(multiply, -(-batch // _RUN), threads)
+    else:
+        # BLAS shares each product among its own threads, which then wait for the next.
+        _multiply(invocation, rhs, lhs, placed, threads)
+    return result(placed.reshape(-1), spec)
+
+
+def _multiply(
+    invocation: ResolvedInvocation, left: Array, right: Array, placed: Array, threads: int
+) -> None:
+    """Put the products of transposed left matrices with right ones where the batch comes last.
+
+    Args:
+        invocation: The invocation that is executed.
+        left: (matrix, inner, column).
+        right: (matrix, inner, row).
+        placed: Receives the (column, row, matrix).
+        threads: Threads beyond which sharing the copies does not pay.
+    """
+    columns, rows, batch = placed.shape
     step = min(batch, max(_RUN, _SCRATCH // (rows * columns)))
     padded = numpy.empty((step, columns * rows + _GAP), placed.dtype)
     scratch = padded[:, :-_GAP].reshape(step, columns, rows)
     for start in range(0, batch, step):
         part = slice(start, min(start + step, batch))
-        products = _product(invocation, rhs[part], lhs[part], scratch[: part.stop - start])
-        _copy_batch_last(products, placed[..., part])
-    return result(placed.reshape(-1), spec)
+        products = _product(invocation, left[part], right[part], scratch[: part.stop - start])
+        copy = partial(_copy_batch_last, products, placed[..., part])
+        share(copy, columns, min(threads, products.size // _PER_THREAD))
 
 
 def _matrices(invocation: ResolvedInvocation, position: int) -> Array:
@@ -84,12 +114,14 @@ def _product(
     return product
 
 
-def _copy_batch_last(products: Array, placed: Array) -> None:
+def _copy_batch_last(products: Array, placed: Array, start: int, stop: int) -> None:
+    """Copy some of the columns."""
+    columns = slice(start, stop)
     if len(products) > _FEW_MATRICES:
-        placed[...] = products.transpose(1, 2, 0)
+        placed[columns] = products[:, columns].transpose(1, 2, 0)
         return
     for position, matrix in enumerate(products):
-        placed[..., position] = matrix
+        placed[columns, :, position] = matrix[columns]
 
 
 def _for_blas(matrices: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy
 
 from strideweave.carriers.cpu.conversion import Array, Floats
 from strideweave.carriers.cpu.kernels.frame import Kernel, quiet
-from strideweave.carriers.cpu.kernels.threads import share
+from strideweave.carriers.cpu.kernels.threads import SMALL_PRODUCT, share
 from strideweave.carriers.cpu.views import operand, result
 from strideweave.operation.invocation import ResolvedInvocation
 from strideweave.ops.convolution_sizes import Convolution, SpatialMode, convolution_of
@@ -25,8 +25,6 @@ Modes: TypeAlias = list[SpatialMode]
 
 _SCRATCH = 2**18
 """Elements of slabs held at once: they should stay in a core's cache until they are multiplied."""
-_SMALL_PRODUCT = 2**19
-"""Multiplications from which OpenBLAS shares a product among its threads, caller after caller."""
 _REGISTER = 16
 """Rows and columns that matrix kernels compute together."""
 _PER_THREAD = 2**22
@@ -163,7 +161,7 @@ def _multiply(weights: Floats, seen: Floats, products: Floats) -> None:
 @lru_cache
 def _tile(features: int, terms: int) -> tuple[int, int] | None:
     """Out-features and columns of a small product, None where so many terms allow none."""
-    most = _SMALL_PRODUCT // terms
+    most = SMALL_PRODUCT // terms
     if most < _REGISTER * _REGISTER:
         return None
     rows = min(features, most // _REGISTER // _REGISTER * _REGISTER)

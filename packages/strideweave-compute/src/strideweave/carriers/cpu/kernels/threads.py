@@ -10,6 +10,8 @@ from contextvars import copy_context
 from itertools import pairwise
 from threading import Thread
 
+SMALL_PRODUCT = 2**19
+"""Multiplications from which OpenBLAS shares a product among its threads, caller after caller."""
 _LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 """Environment variables by which NumPy's BLAS is told how many threads to use."""
 
@@ -23,17 +25,17 @@ def share(work: Callable[[int, int], None], count: int, most: int) -> None:
         most: Threads beyond which sharing does not pay.
 
     Raises:
-        BaseException: What a part raised; the other parts have ended.
+        BaseException: What the first part that failed raised; the others have ended.
     """
     parts = max(1, min(count, most, _available_threads() if most > 1 else 1))
     bounds = [count * part // parts for part in range(parts + 1)]
-    failures: list[BaseException] = []
+    failures: dict[int, BaseException] = {}
 
     def attempt(start: int, stop: int) -> None:
         try:
             work(start, stop)
         except BaseException as failure:  # raised again by the calling thread
-            failures.append(failure)
+            failures[start] = failure
 
     started: list[Thread] = []
     for start, stop in pairwise(bounds[1:]):
@@ -49,7 +51,7 @@ def share(work: Callable[[int, int], None], count: int, most: int) -> None:
     for thread in started:
         thread.join()
     if failures:
-        raise failures[0]
+        raise failures[min(failures)]
 
 
 def _available_threads() -> int:
