@@ -70,8 +70,8 @@ except ImportError as error:
     print(json.dumps([str(error), ArrayCarrier.__name__]))
 """
     assert core_only.evaluate(program) == [
-        "strideweave.testing.CarrierConformance needs pytest, which is not installed: "
-        "python -m pip install 'strideweave-core[testing]'",
+        "strideweave.testing.CarrierConformance needs pytest and hypothesis, and hypothesis is not "
+        "installed: python -m pip install 'strideweave-core[testing]'",
         "ArrayCarrier",
     ]
 

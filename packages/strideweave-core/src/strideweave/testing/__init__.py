@@ -27,7 +27,7 @@ def __getattr__(name: str) -> object:
         if (error.name or "").partition(".")[0] not in _TOOLS:
             raise
         raise ModuleNotFoundError(
-            f"{__name__}.{name} needs {error.name}, which is not installed: "
+            f"{__name__}.{name} needs pytest and hypothesis, and {error.name} is not installed: "
             "python -m pip install 'strideweave-core[testing]'",
             name=error.name,
         ) from None
