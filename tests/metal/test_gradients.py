@@ -18,7 +18,8 @@ from strideweave.testing.cases import (
 )
 
 MakeCarrier = Callable[[Sequence[Any], Any], Carrier]
-COTANGENTS = ((1.0, -0.5, 2.0, 0.25, -1.5), (math.inf, 1.0, -0.0, math.nan, -math.inf, 0.0))
+COTANGENT = (math.inf, 1.0, -0.0, math.nan, -math.inf, 0.0, -0.5, 2.0)
+"""The conformance kit has finite ones, over values around which everything is smooth."""
 DIFFERENTIABLE = sorted({case.operation for case in gradient_cases()})
 
 
@@ -57,18 +58,17 @@ def test_they_agree_with_generic_and_stay_on_metal(operation: str, on_metal: Mak
     for case in operation_cases():
         if case.operation != operation:
             continue
-        for seed in COTANGENTS:
-            try:
-                actual = gradients(case, seed, on_metal)
-            except UnsupportedOperationPlan:
-                continue
-            for mine, wanted in zip(actual, gradients(case, seed, on_generic), strict=True):
-                assert type(mine.carrier) is Metal and mine.layout == wanted.layout
-                pairs = [(mine[at], wanted[at]) for at in range(wanted.size())]
-                scale = max((abs(value) for _, value in pairs if math.isfinite(value)), default=0.0)
-                wrong = [pair for pair in pairs if not agree(case, *pair, scale)]
-                assert not wrong, (str(case), seed, wrong[0])
-                compared += 1
+        try:
+            actual = gradients(case, COTANGENT, on_metal)
+        except UnsupportedOperationPlan:
+            continue
+        for mine, wanted in zip(actual, gradients(case, COTANGENT, on_generic), strict=True):
+            assert type(mine.carrier) is Metal and mine.layout == wanted.layout
+            pairs = [(mine[at], wanted[at]) for at in range(wanted.size())]
+            scale = max((abs(value) for _, value in pairs if math.isfinite(value)), default=0.0)
+            wrong = [pair for pair in pairs if not agree(case, *pair, scale)]
+            assert not wrong, (str(case), wrong[0])
+            compared += 1
     assert compared > 0
 
 
