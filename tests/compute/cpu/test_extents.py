@@ -60,3 +60,18 @@ def test_results_count_too() -> None:
     column, row = broadcast(2**35, 1), broadcast(1, 2**35)
     with pytest.raises(OverflowError, match=rf"add: {2**70} values .* address space"):
         sw.add(column, row)
+
+
+@pytest.mark.rule("G-2", "F-39")
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"strides": (HUGE,), "padding": ((HUGE, HUGE),)},
+        {"strides": (1,), "padding": ((HUGE, 0),), "kernel_dilation": (HUGE,)},
+        {"strides": (2**70,), "padding": ((0, 2**70),)},
+    ],
+)
+def test_padding_counts_too(parameters: dict[str, Any]) -> None:
+    lhs, kernel = sw.friendly.ones(1, 1, 4), sw.friendly.ones(1, 1, 2)
+    with pytest.raises(OverflowError, match=r"padding and holes, which exceed the address space"):
+        sw.conv_general(lhs, kernel, **parameters)

@@ -169,3 +169,13 @@ def test_equality_follows_the_tree() -> None:
 def test_hash_follows_equality() -> None:
     assert {Shape(2, [3]): "found"}[Shape([2, (3,)])] == "found"
     assert len({Stride(1), Stride([1]), Stride([[1]])}) == 2
+
+
+@pytest.mark.rule("L-4")
+@pytest.mark.parametrize("hierarchy", [Shape, Stride])
+def test_nesting_ends_where_recursion_does(hierarchy: type[Shape] | type[Stride]) -> None:
+    nested: object = 1
+    for _ in range(10_000):
+        nested = [nested]
+    with pytest.raises(ValueError, match=f"{hierarchy.__name__} items are nested too deeply"):
+        hierarchy(2, nested)

@@ -92,7 +92,12 @@ class HierarchicalValue(Immutable):
     _hash: int
 
     def __new__(cls, *items: object) -> Self:
-        return cls._from_hierarchy(_read_arguments(items, cls._check_leaf, cls.__name__))
+        try:
+            return cls._from_hierarchy(_read_arguments(items, cls._check_leaf, cls.__name__))
+        except RecursionError:
+            raise ValueError(
+                f"{cls.__name__} items are nested too deeply for recursion; flatten some levels"
+            ) from None
 
     @classmethod
     def _from_hierarchy(cls, hierarchy: Hierarchy) -> Self:

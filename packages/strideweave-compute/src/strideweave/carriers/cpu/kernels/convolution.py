@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy
 
 from strideweave.carriers.cpu.conversion import Array, Floats
-from strideweave.carriers.cpu.kernels.frame import Kernel, quiet
+from strideweave.carriers.cpu.kernels.frame import MOST_VALUES, Kernel, quiet
 from strideweave.carriers.cpu.kernels.threads import SMALL_PRODUCT, share
 from strideweave.carriers.cpu.views import operand, result
 from strideweave.operation.invocation import ResolvedInvocation
@@ -90,9 +90,13 @@ def _spaced(lhs: Floats, sizes: Convolution, modes: Modes, first: int, last: int
     """
     outer, *inner = modes
     spans = (mode.before + mode.lhs_span + mode.after for mode in inner)
-    spaced = numpy.zeros(
-        (sizes.groups, sizes.channels, last - first, *spans, sizes.batch), numpy.float32
-    )
+    extents = (sizes.groups, sizes.channels, last - first, *spans, sizes.batch)
+    if prod(extents) > MOST_VALUES:
+        raise OverflowError(
+            f"conv_general: lhs has {prod(extents)} elements with its padding and holes, which "
+            "exceed the address space; pad and dilate less"
+        )
+    spaced = numpy.zeros(extents, numpy.float32)
     skipped = max(0, -((outer.before - first) // outer.lhs_dilation))
     given = lhs[skipped : max(skipped, -((outer.before - last) // outer.lhs_dilation))]
     steps = slice(outer.before + skipped * outer.lhs_dilation - first, None, outer.lhs_dilation)

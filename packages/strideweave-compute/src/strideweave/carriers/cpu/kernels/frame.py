@@ -19,7 +19,7 @@ Kernel: TypeAlias = Callable[[ResolvedInvocation], Tensor]
 Compute: TypeAlias = Callable[..., Any]
 """Computes one array from arrays; a last positional argument, if given, receives the values."""
 
-_MOST_VALUES = sys.maxsize // 8
+MOST_VALUES = sys.maxsize // 8
 """Values that an array of the widest type of a kernel holds."""
 _quiet = Context()
 _quiet.run(numpy.seterr, all="ignore")
@@ -48,7 +48,7 @@ def _require_addressable(invocation: ResolvedInvocation) -> None:
     tensors = (operand for operand in invocation.operands if isinstance(operand, Tensor))
     layouts = [tensor.layout for tensor in tensors] + [spec.layout for spec in invocation.results]
     for layout in layouts:
-        if layout.size > _MOST_VALUES:
+        if layout.size > MOST_VALUES:
             raise OverflowError(
                 f"{invocation.name}: {layout.size} values of layout {layout} exceed the address "
                 "space; compute on fewer of them at a time"
