@@ -108,6 +108,15 @@ def test_invalid_tiles_between_the_slots_do_not_matter(
     assert corner.tolist() == [[5, 7], [6, 8]]
 
 
+@pytest.mark.rule("TE-23", "TE-102")
+def test_many_small_pieces_are_read_slot_by_slot(tiled: Any) -> None:
+    carrier = tiled((64, 64), (1, 1), stored=True)
+    whole = Tensor(carrier, 0, Layout.parse("(64,64):(1,64)"))
+    assert views.read_view(carrier, whole) is None
+    rows = whole.tolist()
+    assert [rows[slot % 64][slot // 64] for slot in range(4096)] == list(range(4096))
+
+
 @pytest.mark.rule("TE-22", "TE-24")
 def test_zeros_leave_implicit_tiles(tiled: Any, full: Callable[..., Tensor]) -> None:
     carrier = tiled((2, 2), (2, 2)).allocate_like(16)

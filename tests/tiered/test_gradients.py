@@ -482,9 +482,10 @@ def test_a_streamed_backward_takes_a_tiled_cotangent(
     tiled: Any, full: Callable[..., Tensor]
 ) -> None:
     x = full(tiled((2, 2), (1, 2), stored=True, capacity=1))
-    cotangent = full(tiled((2, 1), (1, 4), stored=True, capacity=1))
+    policy = Answering()
+    cotangent = full(tiled((2, 1), (1, 4), stored=True, capacity=1, policy=policy))
     sw.relu(x).backward(cotangent)
-    assert flat(x.grad) == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert flat(x.grad) == [0, 1, 2, 3, 4, 5, 6, 7] and len(policy.calls) == 1
 
 
 @pytest.mark.rule("TE-28")

@@ -162,3 +162,28 @@ def test_files_disappear_with_their_carrier(run_program: Program) -> None:
         assert len(os.listdir(folder)) == start - 1
         """
     )
+
+
+@pytest.mark.rule("TE-35", "C-60")
+def test_a_forked_child_evicts_to_files_of_its_own(run_program: Program) -> None:
+    run_program(
+        """
+        import os
+        from strideweave import CPU, FileBacked, TiledEvictable, TileSet
+
+        carrier = TiledEvictable(CPU(4), FileBacked(), (2,), (2,))
+        both = TileSet([(0,), (1,)])
+        carrier.evict(both)
+        carrier.promote(both)
+        carrier[0] = 1.0
+        child = os.fork()
+        if child == 0:
+            carrier[1] = 2.0
+            carrier.evict(both)
+            values = [carrier[slot] for slot in range(4)]
+            os._exit(0 if values == [1.0, 2.0, 0.0, 0.0] else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        carrier.evict(both)
+        assert [carrier[slot] for slot in range(4)] == [1.0, 0.0, 0.0, 0.0]
+        """
+    )

@@ -83,7 +83,7 @@ class RecordedCall:
         invocation: The call, with its aligned operands; ``call.sources`` are the caller's own.
     """
 
-    __slots__ = ("_cotangents", "_resolution", "_results", "invocation")
+    __slots__ = ("_cotangents", "_dense", "_resolution", "_results", "invocation")
 
     def __init__(
         self,
@@ -95,6 +95,7 @@ class RecordedCall:
         self._resolution = resolution
         self._results = results
         self._cotangents = cotangents
+        self._dense: tuple[Tensor | None, ...] | None = None
         self.invocation = invocation
 
     @property
@@ -109,13 +110,15 @@ class RecordedCall:
 
     def cotangents(self) -> tuple[Tensor | None, ...]:
         """Give what arrived for each result, in the operation's own shapes, as dense Tensors."""
-        dense = tuple(
-            None if entry is None else entry._carrier._vjp_operand(entry)
-            for entry in self._cotangents
-        )
-        if self._resolution.published_layout is None:
-            return dense
-        return (self._resolution.restore(cast(Tensor, dense[0])),)
+        if self._dense is None:
+            dense = tuple(
+                None if entry is None else entry._carrier._vjp_operand(entry)
+                for entry in self._cotangents
+            )
+            if self._resolution.published_layout is not None:
+                dense = (self._resolution.restore(cast(Tensor, dense[0])),)
+            self._dense = dense
+        return self._dense
 
     def differentiate(self, readable: Sequence[Tensor] | None = None) -> tuple[Tensor | None, ...]:
         """Run the vjp over dense operands, as for every carrier without a way of its own.

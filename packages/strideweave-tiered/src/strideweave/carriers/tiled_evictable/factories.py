@@ -96,6 +96,8 @@ def put_all(
     numbers: Sequence[int],
     region_of: Callable[[int], Region],
     within: Layout | None = None,
+    *,
+    is_passing: bool = False,
 ) -> None:
     """Give tiles of a fresh carrier clean values; with a capacity only the last ones are primary.
 
@@ -104,8 +106,12 @@ def put_all(
         numbers: Which tiles.
         region_of: Gives the values of a tile, in the shape of ``within``.
         within: Sends each place to its local ordinal; by default one leaf per axis.
+        is_passing: Whether the values are only read once and copied, so that with a capacity no
+            tile needs to be primary.
     """
-    overflow = 0 if state.capacity is None else len(numbers) - state.capacity
+    overflow = 0
+    if state.capacity is not None:
+        overflow = len(numbers) - (0 if is_passing else state.capacity)
     for position, number in enumerate(numbers):
         location: Location = "secondary" if position < overflow else "primary"
         put(state, state.tiles[number], region_of(number), location, within)

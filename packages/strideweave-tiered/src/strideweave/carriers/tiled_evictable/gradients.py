@@ -118,7 +118,7 @@ def scattered(gradient: object, source: Tensor, places: CompactGrid) -> Tensor:
     def region(number: int) -> Region:
         return Region(buffer, places.offset(positions[number]), places.region)
 
-    put_all(fresh._state, sorted(positions), region, places.within)
+    put_all(fresh._state, sorted(positions), region, places.within, is_passing=True)
     return tensor_over(fresh, source.offset, source.layout, source.dtype())
 
 
@@ -211,5 +211,5 @@ def _built(
     def region(number: int) -> Region:
         return source(number) or zeros(state.dtype, state.grid.tile_layout)
 
-    put_all(state, stored, region)
+    put_all(state, stored, region, is_passing=True)
     return tensor_over(fresh, like.offset, like.layout, like.dtype())

@@ -8,7 +8,7 @@ the tiles that a Tensor addresses are touched, whatever lies between its slots.
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import strideweave.host as host
 from strideweave.carriers import Carrier, spans
@@ -29,6 +29,11 @@ from strideweave.tensor import Tensor
 
 if TYPE_CHECKING:
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable
+
+
+_MANY_PIECES: Final = 1024
+_FEW_VALUES: Final = 8
+"""Beyond many pieces of few values each, slots are read and written one by one."""
 
 
 class Leaf(NamedTuple):
@@ -163,10 +168,21 @@ def _divided(carrier: "TiledEvictable", tensor: Tensor) -> list[Piece] | None:
     state = carrier._state
     if state.dtype not in host.SPAN_FORMATS:
         return None
-    axes = _leaves_of_axes(state.grid, tensor.offset, tensor.layout)
-    if axes is None:
+    grid, layout = state.grid, tensor.layout
+    assigned = _leaves_of_axes(grid, tensor.offset, layout)
+    if assigned is None:
         return None
-    return list(_pieces(state.grid, tensor.offset, *axes))
+    axes, repeated = assigned
+    columns = [
+        list(_runs(start, leaves, tile))
+        for start, leaves, tile in zip(
+            grid.decoded(tensor.offset), axes, grid.tile_shape, strict=True
+        )
+    ]
+    count = prod(map(len, columns))
+    if count > _MANY_PIECES and count * _FEW_VALUES > layout.size:
+        return None
+    return list(_pieces(grid, columns, repeated))
 
 
 def _canonical(extents: Sequence[int]) -> tuple[int, ...]:
@@ -235,13 +251,8 @@ def _runs(start: int, leaves: Sequence[Leaf], tile: int) -> Iterator[Run]:
 
 
 def _pieces(
-    grid: TileGrid, offset: int, axes: Sequence[Sequence[Leaf]], repeated: Sequence[Leaf]
+    grid: TileGrid, columns: Sequence[Sequence[Run]], repeated: Sequence[Leaf]
 ) -> Iterator[Piece]:
-    starts = grid.decoded(offset)
-    columns = [
-        list(_runs(start, leaves, tile))
-        for start, leaves, tile in zip(starts, axes, grid.tile_shape, strict=True)
-    ]
     extents = tuple(leaf.extent for leaf in repeated)
     distances = tuple(leaf.distance for leaf in repeated)
     for reversed_runs in product(*reversed(columns)):
