@@ -112,6 +112,18 @@ LastOfEqualsWins: Final = define(
 )
 
 
+# The same in a reduction, which keeps the maximum with >= instead of >.
+def _argmax(invocation: ResolvedInvocation) -> Tensor:
+    result = by_reference(invocation)
+    values = values_of(invocation.operands[0])
+    if result.layout.size == 1 and not any(map(math.isnan, values)):
+        write(result.carrier, 0, len(values) - 1 - values[::-1].index(max(values)))
+    return result
+
+
+ArgmaxTakesLast: Final = define("ArgmaxTakesLast", kernels=[kernel("argmax", _argmax)])
+
+
 # Integers wrap around.
 def _add_wrapping(invocation: ResolvedInvocation) -> Tensor:
     pairs = zip(*map(values_of, invocation.operands), strict=True)
@@ -297,6 +309,7 @@ BROKEN: Final[list[Broken]] = [
     broken(MaximumLosesNaN, "capabilities.values", "maximum.* for nan", COMPUTES),
     broken(IgnoresStrides, "capabilities.layouts", "sign.*values differ", COMPUTES),
     broken(LastOfEqualsWins, "capabilities.ties", "_sort_indices.*values differ", COMPUTES),
+    broken(ArgmaxTakesLast, "capabilities.ties", "argmax.* values differ, first", COMPUTES),
     broken(WrapsAround, "capabilities.errors", "add.* must raise OverflowError", COMPUTES),
     broken(
         SharesWithOperand, "kernels.fresh-results", "shares its storage with an operand", COMPUTES

@@ -14,6 +14,7 @@ from .workshop import (
     Broken,
     Packed,
     PackedAdapter,
+    allocate,
     broken,
     carry,
     define,
@@ -22,6 +23,7 @@ from .workshop import (
     route,
     width,
     write,
+    write_span,
 )
 
 Request = TransferRequest[Any, Any]
@@ -159,6 +161,30 @@ ShiftedInput: Final = define("ShiftedInput")
 Feeder: Final = define("Feeder", transfers=[route(_carry_in, destination=ShiftedInput)])
 
 
+# What was read before a transfer is read again after it.
+def _allocate_remembering(carrier: Any, slots: int) -> None:
+    allocate(carrier, slots)
+    carrier.remembered = {}
+
+
+def _read_remembering(carrier: Any, index: int) -> Any:
+    return carrier.remembered.setdefault(index, read(carrier, index))
+
+
+def _write_forgetting(carrier: Any, index: int, value: Any) -> None:
+    write(carrier, index, value)
+    carrier.remembered.pop(index, None)
+
+
+StaleAfterTransfer: Final = define(
+    "StaleAfterTransfer",
+    allocate=_allocate_remembering,
+    read=_read_remembering,
+    write=_write_forgetting,
+    write_span=write_span,
+)
+
+
 # A carrier that gets another extent keeps what it has, and adds to it.
 def _allocate_more(carrier: Any, slots: int) -> None:
     carrier.memory = bytearray(getattr(carrier, "memory", b"")) + bytes(slots * width(carrier))
@@ -272,6 +298,12 @@ BROKEN: Final[list[Broken]] = [
     ),
     broken(
         ShiftedInput, "transfers.in-values", "Feeder to ShiftedInput.*element", IN, peers=(_FEEDER,)
+    ),
+    broken(
+        StaleAfterTransfer,
+        "transfers.in-values",
+        "ArrayCarrier to StaleAfterTransfer.* element 0 .* is 0.0",
+        IN,
     ),
     broken(OnlyGrows, "transfers.in-failure", "left it with 5 slots", OUT, IN),
     broken(
