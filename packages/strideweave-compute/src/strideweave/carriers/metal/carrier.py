@@ -303,6 +303,6 @@ def _allocated(count: int, dtype: DType) -> "storage.Slots":
         runtime._complete(slots)
     except Exception as error:
         raise RuntimeError(
-            f"Metal: MLX {version} could not allocate {count} slots of {dtype!r}: {error}"
+            f"Metal: MLX {version} could not allocate {count} slots of DType.{dtype.name}: {error}"
         ) from error
     return slots
