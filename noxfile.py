@@ -162,7 +162,7 @@ def opencl(session: nox.Session) -> None:
         session.install(f"{wheel}[pocl]")
         session.install("--force-reinstall", "--no-deps", wheel)  # same version, new content
         session.run("mypy")
-        run_pytest(session, "-n2")
+        run_pytest(session, "-n2", "--dist=worksteal")  # one check compiles most of the kernels
 
 
 @nox.session(requires=["wheels"])

@@ -73,11 +73,12 @@ def test_a_kernel_is_compiled_once_per_arrangement(on_device: OnDevice) -> None:
     tensor, moved = (on_device(range(31), layout, offset=offset) for offset in (0, 7))
     assert compiled_by(lambda: sw.sin(tensor)) == 1
     assert compiled_by(lambda: sw.sin(tensor)) == 0
+    assert compiled_by(lambda: sw.cos(tensor)) == 0, "equal plans share a program"
     assert compiled_by(lambda: sw.sin(moved)) == 0, "the offset is an argument"
     other = on_device(range(31), Layout(Shape(3, 7), Stride(9, 1)))
     assert compiled_by(lambda: sw.sin(other)) == 1, "another stride is another program"
     small, large = on_device(range(5)), on_device(range(9))
-    assert compiled_by(lambda: sw.ceil(small)) == 1
+    assert sw.ceil(small).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert compiled_by(lambda: sw.ceil(large)) == 0, "contiguous sizes share a program"
 
 
@@ -117,7 +118,7 @@ def test_the_facets_tell_of_the_device_and_its_kernels(on_device: OnDevice) -> N
     device = tensor.carrier.require_facet(DeviceInfo)
     assert device.name == INTERFACE.device.name.strip() and device.compute_units >= 1
     use = tensor.carrier.require_facet(KernelUse)
-    before = use.launches().get("reference:sort", 0)
+    before = use.launches().get("reference:_sort_values", 0)
     sw.sort(tensor)
     assert use.launches()["reference:_sort_values"] == before + 1
     assert sw.CPU(1).facet(DeviceInfo) is None

@@ -2,10 +2,12 @@
 
 import importlib.util
 from pathlib import Path
+from random import Random
 from types import ModuleType
 
 import pytest
 import strideweave as sw
+from strideweave import nn
 
 PROGRAM = Path(__file__).parents[1] / "examples" / "train_digits.py"
 
@@ -36,10 +38,6 @@ def test_it_learns_the_digits_without_a_reference(
 
 
 def test_its_losses_are_those_of_the_cpu(program: ModuleType) -> None:
-    from random import Random
-
-    from strideweave import nn
-
     data = program.load(1)
     found = program.train(data, 1, 64, 1).losses
     rng = Random(1)

@@ -11,8 +11,7 @@ from typing import Final
 from strideweave import KernelPack
 
 from strideweave_opencl import INTERFACE, OpenCLBuffer
-from strideweave_opencl.kernels.operands import capabilities
-from strideweave_opencl.kernels.pointwise import pointwise_pattern
+from strideweave_opencl.kernels.pointwise import pointwise_patterns
 
 EXPRESSIONS: Final[Mapping[str, str]] = {
     "gelu": "0.5f * x * (1.0f + erf(x * M_SQRT1_2_F))",
@@ -27,8 +26,5 @@ PACK: Final = KernelPack(
     "1",
     OpenCLBuffer,
     INTERFACE,
-    [
-        pointwise_pattern(name, capabilities(name), expression)
-        for name, expression in EXPRESSIONS.items()
-    ],
+    pointwise_patterns(EXPRESSIONS),
 )

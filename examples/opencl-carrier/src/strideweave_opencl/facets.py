@@ -40,7 +40,7 @@ class KernelUse(CarrierFacet):
         return self.interface.launches()
 
     def compiled_programs(self) -> int:
-        """Count the kernels that were compiled for their layouts."""
+        """Count the programs that were compiled for the layouts of calls."""
         return self.interface.program_count()
 
 

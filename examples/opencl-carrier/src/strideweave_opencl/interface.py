@@ -14,9 +14,13 @@ from strideweave_opencl.device import open_context
 
 KernelArgument: TypeAlias = cl.Buffer | np.generic
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 BUILD_OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt")
 WORK_GROUP_ITEMS = 64
+CACHED = 4096
+"""How many programs, and how many layouts of calls, are remembered."""
 
 
 @final
@@ -63,7 +67,7 @@ class OpenCLInterface(KernelExecutionInterface):
         self.transfers = cl.CommandQueue(self.context)
         self._group = min(WORK_GROUP_ITEMS, self.device.max_work_group_size)
         self._lock = Lock()
-        self._programs: dict[str, CompiledKernel] = {}
+        self._programs: dict[str, cl.Program] = {}
         self._specialisations: dict[Hashable, object] = {}
         self._launches: Counter[str] = Counter()
         program = self._build(resource("precompiled.cl"))
@@ -71,15 +75,15 @@ class OpenCLInterface(KernelExecutionInterface):
             name: CompiledKernel(program, name) for name in program.kernel_names.split(";")
         }
 
-    def compiled(self, source: str) -> CompiledKernel:
-        """Build the kernel ``serve`` of a source, once for each text."""
+    def compiled(self, source: str, name: str) -> CompiledKernel:
+        """Give a kernel of a source, which is built once for each text."""
         with self._lock:
-            kernel = self._programs.get(source)
-        if kernel is None:
-            built = CompiledKernel(self._build(source), "serve")
+            program = self._programs.get(source)
+        if program is None:
+            built = self._build(source)
             with self._lock:
-                kernel = self._programs.setdefault(source, built)
-        return kernel
+                program = _kept(self._programs, source, built)
+        return CompiledKernel(program, name)
 
     def specialised(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what was made for a key before, or make it.
@@ -93,7 +97,7 @@ class OpenCLInterface(KernelExecutionInterface):
         if known is None:
             known = make()
             with self._lock:
-                known = self._specialisations.setdefault(key, known)
+                known = _kept(self._specialisations, key, known)
         return known  # type: ignore[return-value]  # the key determines the type
 
     def launch(
@@ -141,6 +145,14 @@ class OpenCLInterface(KernelExecutionInterface):
         program = cl.Program(self.context, f"{resource('prelude.cl')}\n{source}")
         program.build(list(BUILD_OPTIONS))
         return program
+
+
+def _kept(cache: dict[K, V], key: K, value: V) -> V:
+    """Put a value into a cache unless another thread did, and drop the oldest beyond the limit."""
+    kept = cache.setdefault(key, value)
+    if len(cache) > CACHED:
+        del cache[next(iter(cache))]
+    return kept
 
 
 def resource(name: str) -> str:

@@ -105,7 +105,8 @@ def _product(invocation: ResolvedInvocation) -> KernelText:
         lines.append(f"if (total != (int)total) {mark('item')}")
     lines.append("result[item] = total;")
     size = invocation.results[0].layout.size
-    return KernelText("\n".join(lines), size, int32_overflow if exact else None)
+    body = "\n".join(lines)
+    return KernelText({invocation.name: body}, size, int32_overflow if exact else None)
 
 
 def _place(operand: Tensor, outer: str) -> str:

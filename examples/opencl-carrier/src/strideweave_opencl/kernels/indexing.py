@@ -38,7 +38,7 @@ def _gather(invocation: ResolvedInvocation) -> KernelText:
             f"result[item] = x0[x0_offset + {at_before} + {at_axis} + {at_after}];",
         )
     )
-    return KernelText(body, invocation.results[0].layout.size, _out_of_range)
+    return KernelText({"gather": body}, invocation.results[0].layout.size, _out_of_range)
 
 
 def _scatter_add(invocation: ResolvedInvocation) -> KernelText:
@@ -69,7 +69,7 @@ def _scatter_add(invocation: ResolvedInvocation) -> KernelText:
             "}",
         )
     )
-    return KernelText(body, base.size() // extent, _out_of_range)
+    return KernelText({"scatter_add": body}, base.size() // extent, _out_of_range)
 
 
 def _axis(invocation: ResolvedInvocation) -> int:

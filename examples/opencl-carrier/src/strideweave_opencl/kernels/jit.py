@@ -1,6 +1,6 @@
 """Patterns whose kernel is compiled for the layouts of the call, and the launch they share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -24,14 +24,16 @@ from strideweave_opencl.kernels.operands import (
 
 
 class KernelText(NamedTuple):
-    """The body of a kernel, for one set of layouts.
+    """The bodies of kernels for one set of layouts, which are compiled as one program.
 
-    It computes for the work item ``item`` from ``x0``, ``x1`` ... into ``result``.
+    Building a program takes as long for many kernels as for one, so operations with equal plans
+    share one. A body computes for the work item ``item`` from ``x0``, ``x1`` ... into ``result``.
     """
 
-    body: str
+    bodies: Mapping[str, str]
+    """By operation; the one that was called is among them."""
     items: int
-    """How many work items the kernel has."""
+    """How many work items each kernel has."""
     fault: FaultError | None = None
     """Makes the exception for what the body marks through ``fault``."""
 
@@ -104,14 +106,12 @@ def _specialise(
     if text.fault is not None:
         declared.append("__global int *fault")
     source = "\n".join(
-        (
-            f"__kernel void serve({', '.join(declared)}) {{",
-            "const ulong item = get_global_id(0);",
-            "if (item >= size) return;",
-            f"{text.body}\n}}",
-        )
+        f"__kernel void serve_{name}({', '.join(declared)}) {{\n"
+        f"const ulong item = get_global_id(0);\nif (item >= size) return;\n{body}\n}}"
+        for name, body in text.bodies.items()
     )
-    return _Specialisation(interface.compiled(source), text.items, text.fault)
+    kernel = interface.compiled(source, f"serve_{invocation.name}")
+    return _Specialisation(kernel, text.items, text.fault)
 
 
 Launch = Callable[[list[KernelArgument]], cl.Event]

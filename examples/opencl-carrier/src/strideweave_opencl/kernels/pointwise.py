@@ -1,10 +1,10 @@
 """Pointwise operations: one C expression each, over coordinates that any layouts place."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Final
 
 from strideweave import DType, KernelPattern, OperationCapability, Tensor
-from strideweave.carriers.operation_policy import Arithmetic
+from strideweave.carriers.operation_policy import Arithmetic, OperationPlan
 from strideweave.operation import ResolvedInvocation
 
 from strideweave_opencl.addressing import leaves, slots
@@ -75,32 +75,44 @@ The operands of a checked plan are ``long``, so that its results are exact.
 NAMES: Final = ("x", "y", "z")
 
 
-def pointwise_patterns() -> list[KernelPattern[OpenCLInterface]]:
-    """One pattern per operation, for every plan of it."""
+def pointwise_patterns(
+    expressions: Mapping[str, str] = EXPRESSIONS,
+) -> list[KernelPattern[OpenCLInterface]]:
+    """Serve pointwise operations, in every plan, on operands in any layouts.
+
+    Args:
+        expressions: The floating value of each operation.
+
+    Returns:
+        One pattern per operation.
+    """
+    related = relatives(expressions)
+
+    def write(invocation: ResolvedInvocation) -> KernelText:
+        names = related[signature(invocation.plan)]
+        return _pointwise(invocation, {name: expressions[name] for name in names})
+
     return [
-        pointwise_pattern(name, capabilities(name), expression)
-        for name, expression in EXPRESSIONS.items()
+        jit_pattern(name, f"opencl.jit:{name}", capabilities(name), write) for name in expressions
     ]
 
 
-def pointwise_pattern(
-    name: str, plans: list[OperationCapability], expression: str
-) -> KernelPattern[OpenCLInterface]:
-    """Serve a pointwise operation on operands in any layouts.
-
-    Args:
-        name: The operation.
-        plans: What the pattern serves.
-        expression: The C expression of its floating value.
-    """
-
-    def write(invocation: ResolvedInvocation) -> KernelText:
-        return _pointwise(invocation, expression)
-
-    return jit_pattern(name, f"opencl.jit:{name}", plans, write)
+def signature(plan: OperationPlan | OperationCapability) -> Hashable:
+    """What decides about the parameters of a pointwise kernel and the types it computes in."""
+    operands = tuple((one.role, one.dtype, one.convert_to) for one in plan.operands)
+    return operands, plan.compute, plan.output
 
 
-def _pointwise(invocation: ResolvedInvocation, expression: str) -> KernelText:
+def relatives(names: Iterable[str]) -> dict[Hashable, list[str]]:
+    """Group operations whose kernels differ in their expression alone, by ``signature``."""
+    groups: dict[Hashable, list[str]] = {}
+    for name in names:
+        for plan in capabilities(name):
+            groups.setdefault(signature(plan), []).append(name)
+    return groups
+
+
+def _pointwise(invocation: ResolvedInvocation, expressions: Mapping[str, str]) -> KernelText:
     operands = planned_operands(invocation)
     result = invocation.results[0]
     places = [leaves(value.layout) for value, _ in operands if isinstance(value, Tensor)]
@@ -114,19 +126,20 @@ def _pointwise(invocation: ResolvedInvocation, expression: str) -> KernelText:
         if isinstance(value, Tensor):
             read += f"[x{position}_offset + {next(remaining)}]"
         lines.append(f"const {kept_as} {NAMES[position]} = {read};")
-    computed = _value(invocation, expression)
-    if not checked:
-        lines.append(f"result[{target}] = {computed};")
-        return KernelText("\n".join(lines), result.layout.size)
-    lines += (
-        f"const long exact = {computed};",
-        f"if (exact != (int)exact) {mark('item')}",
-        f"result[{target}] = (int)exact;",
+    store = (
+        f"result[{target}] = %s;"
+        if not checked
+        else f"const long exact = %s;\nif (exact != (int)exact) {mark('item')}\n"
+        f"result[{target}] = (int)exact;"
     )
-    return KernelText("\n".join(lines), result.layout.size, int32_overflow)
+    bodies = {
+        name: "\n".join((*lines, store.replace("%s", _value(name, invocation.plan, expression))))
+        for name, expression in expressions.items()
+    }
+    return KernelText(bodies, result.layout.size, int32_overflow if checked else None)
 
 
-def _value(invocation: ResolvedInvocation, expression: str) -> str:
-    if any(plan.convert_to is DType.Float32 for plan in invocation.plan.operands):
+def _value(name: str, plan: OperationPlan, expression: str) -> str:
+    if any(operand.convert_to is DType.Float32 for operand in plan.operands):
         return expression
-    return INTEGER_EXPRESSIONS.get(invocation.name, expression)
+    return INTEGER_EXPRESSIONS.get(name, expression)

@@ -20,6 +20,7 @@ class Fold(NamedTuple):
     start: str
     step: str
     result: str
+    gives: DType = DType.Float32
 
 
 FOLDS: Final[Mapping[str, Fold]] = {
@@ -30,11 +31,13 @@ FOLDS: Final[Mapping[str, Fold]] = {
         "float best = 0.0f; int position = 0;",
         "if (k == 0 || (!isnan(best) && (isnan(x) || x > best))) { best = x; position = (int)k; }",
         "position",
+        DType.Int32,
     ),
     "argmin": Fold(
         "float best = 0.0f; int position = 0;",
         "if (k == 0 || (!isnan(best) && (isnan(x) || x < best))) { best = x; position = (int)k; }",
         "position",
+        DType.Int32,
     ),
 }
 
@@ -51,23 +54,28 @@ def reduction_patterns() -> list[KernelPattern[OpenCLInterface]]:
 def _reduction(invocation: ResolvedInvocation) -> KernelText:
     (operand,) = tensors(invocation)
     kept, reduced = operand.layout
-    result = invocation.results[0].layout
-    target, at_kept = slots("item", leaves(result), leaves(kept))
+    result = invocation.results[0]
+    target, at_kept = slots("item", leaves(result.layout), leaves(kept))
     (at_reduced,) = slots("k", leaves(reduced))
     checked = invocation.plan.compute is Arithmetic.INT32_EXACT_CHECKED
-    fold = FOLDS.get(invocation.name) or _sum(invocation)
-    value = "long" if checked else "float"
-    lines = [
-        fold.start,
-        f"const ulong start = x0_offset + {at_kept};",
-        f"for (ulong k = 0; k < {reduced.size}; ++k) {{",
-        f"const {value} x = x0[start + {at_reduced}];",
-        f"{fold.step}\n}}",
-    ]
-    if checked:
-        lines.append(f"if (total != (int)total) {mark('item')}")
-    lines.append(f"result[{target}] = {fold.result};")
-    return KernelText("\n".join(lines), result.size, int32_overflow if checked else None)
+    folds = {"reduce_sum": _sum(invocation)}
+    if invocation.name != "reduce_sum":
+        folds = {name: fold for name, fold in FOLDS.items() if fold.gives is result.dtype}
+
+    def body(fold: Fold) -> str:
+        lines = [
+            fold.start,
+            f"const ulong start = x0_offset + {at_kept};",
+            f"for (ulong k = 0; k < {reduced.size}; ++k) {{",
+            f"const {'long' if checked else 'float'} x = x0[start + {at_reduced}];",
+            f"{fold.step}\n}}",
+            *([f"if (total != (int)total) {mark('item')}"] if checked else []),
+            f"result[{target}] = {fold.result};",
+        ]
+        return "\n".join(lines)
+
+    bodies = {name: body(fold) for name, fold in folds.items()}
+    return KernelText(bodies, result.layout.size, int32_overflow if checked else None)
 
 
 def _sum(invocation: ResolvedInvocation) -> Fold:
@@ -95,4 +103,4 @@ def _cumsum(invocation: ResolvedInvocation) -> KernelText:
         f"total += x0[x0_offset + {from_line} + {from_step}];\n"
         f"result[{to_line} + {to_step}] = total;\n}}"
     )
-    return KernelText(body, operand.layout.size // source[axis].size)
+    return KernelText({"cumsum": body}, operand.layout.size // source[axis].size)

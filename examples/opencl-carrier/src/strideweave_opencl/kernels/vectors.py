@@ -11,7 +11,7 @@ from strideweave_opencl.addressing import leaves, merged
 from strideweave_opencl.interface import OpenCLInterface
 from strideweave_opencl.kernels.jit import KernelText, jit_pattern
 from strideweave_opencl.kernels.operands import capabilities, planned_operands, tensors
-from strideweave_opencl.kernels.pointwise import NAMES
+from strideweave_opencl.kernels.pointwise import NAMES, relatives, signature
 
 WIDTH: Final = 4
 
@@ -30,25 +30,39 @@ EXPRESSIONS: Final[Mapping[str, str]] = {
 
 
 def vector_patterns() -> list[KernelPattern[OpenCLInterface]]:
-    """One preferred pattern per operation, for its plan of Float32 operands only."""
-    return [_vector_pattern(name, expression) for name, expression in EXPRESSIONS.items()]
+    """One preferred pattern per operation, for its plans of Float32 operands only."""
+    related = relatives(EXPRESSIONS)
 
-
-def _vector_pattern(name: str, expression: str) -> KernelPattern[OpenCLInterface]:
     def write(invocation: ResolvedInvocation) -> KernelText:
-        lines = []
-        for position, (value, _) in enumerate(planned_operands(invocation)):
-            read = f"x{position}"
-            if isinstance(value, Tensor):
-                read = f"((__global const float4 *)(x{position} + x{position}_offset))[item]"
-            kept_as = "float4" if isinstance(value, Tensor) else "float"
-            lines.append(f"const {kept_as} {NAMES[position]} = {read};")
-        lines.append(f"((__global float4 *)result)[item] = {expression};")
-        return KernelText("\n".join(lines), invocation.results[0].layout.size // WIDTH)
+        names = related[signature(invocation.plan)]
+        return _by_fours(invocation, {name: EXPRESSIONS[name] for name in names})
 
-    kernel_id = f"opencl.float4:{name}"
-    plans = capabilities(name, _is_float32)
-    return jit_pattern(name, kernel_id, plans, write, decline=misfit, preference=10)
+    return [
+        jit_pattern(
+            name,
+            f"opencl.float4:{name}",
+            capabilities(name, _is_float32),
+            write,
+            decline=misfit,
+            preference=10,
+        )
+        for name in EXPRESSIONS
+    ]
+
+
+def _by_fours(invocation: ResolvedInvocation, expressions: Mapping[str, str]) -> KernelText:
+    lines = []
+    for position, (value, _) in enumerate(planned_operands(invocation)):
+        read = f"x{position}"
+        if isinstance(value, Tensor):
+            read = f"((__global const float4 *)(x{position} + x{position}_offset))[item]"
+        kept_as = "float4" if isinstance(value, Tensor) else "float"
+        lines.append(f"const {kept_as} {NAMES[position]} = {read};")
+    bodies = {
+        name: "\n".join((*lines, f"((__global float4 *)result)[item] = {expression};"))
+        for name, expression in expressions.items()
+    }
+    return KernelText(bodies, invocation.results[0].layout.size // WIDTH)
 
 
 def _is_float32(plan: OperationPlan) -> bool:
