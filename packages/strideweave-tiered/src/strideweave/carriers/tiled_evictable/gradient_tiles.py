@@ -64,10 +64,11 @@ class GradientTiles:
     def _opened(self, number: int) -> Carrier:
         tile = self._open.pop(number, None)
         if tile is None:
-            self._make_room()
+            storage = self._make_room()
             tile = self._state.tiles[number]
             slots, dtype = self._state.grid.tile_slots, self._state.dtype
-            storage = fresh_like(self._state.primary, slots, dtype, empty=True)
+            if storage is None:
+                storage = fresh_like(self._state.primary, slots, dtype, empty=True)
             tile.primary = storage
             if tile.secondary is not None:
                 write_slots(storage, 0, read_slots(tile.secondary, 0, slots))
@@ -75,27 +76,29 @@ class GradientTiles:
         assert tile.primary is not None
         return tile.primary
 
-    def _make_room(self) -> None:
+    def _make_room(self) -> Carrier | None:
+        """Close the least recently used tile where the capacity is reached; give its storage."""
         capacity = self._state.capacity
-        if capacity is not None and len(self._open) >= capacity:
-            self._close(self._open.pop(next(iter(self._open))))
+        if capacity is None or len(self._open) < capacity:
+            return None
+        return self._closed(self._open.pop(next(iter(self._open))))
 
-    def _close(self, tile: Tile) -> None:
-        """Write an open tile to the secondary tier."""
+    def _closed(self, tile: Tile) -> Carrier:
+        """Write an open tile to the secondary tier, and give the storage that it had."""
         slots, dtype = self._state.grid.tile_slots, self._state.dtype
         assert tile.primary is not None
         if tile.secondary is None:
             tile.secondary = fresh_like(self._state.secondary, slots, dtype, empty=True)
         write_slots(tile.secondary, 0, read_slots(tile.primary, 0, slots))
-        release_all([tile.primary])
-        tile.primary = None
+        storage, tile.primary = tile.primary, None
+        return storage
 
     def finished(self) -> Tensor:
         """Give the gradient; with a capacity all of it is secondary, so that a copy has room."""
         state = self._state
         if state.capacity is not None:
             for tile in self._open.values():
-                self._close(tile)
+                release_all([self._closed(tile)])
         for tile in state.tiles:
             if tile.primary is not None:
                 state.enter(tile, tile.primary)
