@@ -1,5 +1,6 @@
 """Which pattern serves a call, and what is compiled for it."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -122,6 +123,16 @@ def test_the_facets_tell_of_the_device_and_its_kernels(on_device: OnDevice) -> N
     sw.sort(tensor)
     assert use.launches()["reference:_sort_values"] == before + 1
     assert sw.CPU(1).facet(DeviceInfo) is None
+
+
+def test_a_missing_device_is_an_error_of_the_import() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", "import strideweave_opencl"],
+        env={**os.environ, "PYOPENCL_CTX": "no such device"},
+        capture_output=True,
+        text=True,
+    )
+    assert "RuntimeError: strideweave_opencl found no OpenCL device" in ran.stderr
 
 
 def test_a_device_without_the_arithmetic_is_named() -> None:

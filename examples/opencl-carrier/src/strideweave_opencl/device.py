@@ -31,8 +31,8 @@ def open_context() -> cl.Context:
         context = cl.create_some_context(interactive=False)
     except (cl.Error, RuntimeError) as error:
         raise RuntimeError(
-            "strideweave_opencl found no OpenCL device; install a driver, or "
-            "strideweave-opencl[pocl] for one that runs on the CPU"
+            "strideweave_opencl found no OpenCL device, or not the one that PYOPENCL_CTX names; "
+            "install a driver, or strideweave-opencl[pocl] for one that runs on the CPU"
         ) from error
     device = context.devices[0]
     missing = missing_arithmetic(device.single_fp_config, device.double_fp_config)
