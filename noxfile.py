@@ -155,7 +155,7 @@ def opencl(session: nox.Session) -> None:
     """Test and type-check the example of somebody else's carrier, as a wheel beside the layers."""
     install_wheels(session, list(LAYERS), *TEST_TOOLS, *TYPE_TOOLS, NUMPY_STUBS, EXAMPLE_DATA)
     session.install("hatchling>=1.26")
-    built = Path(session.create_tmp())
+    built = Path(session.create_tmp()).resolve()
     with session.chdir(OPENCL_EXAMPLE):
         session.run("python", "-m", "hatchling", "build", "-t", "wheel", "-d", str(built))
         wheel = str(next(built.glob("strideweave_opencl-*.whl")))
