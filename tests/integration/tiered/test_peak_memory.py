@@ -1,0 +1,74 @@
+"""Resident memory of operations on tensors larger than their capacity."""
+
+from collections.abc import Callable
+
+import pytest
+
+Program = Callable[..., str]
+
+PROGRAM = """
+import resource
+import sys
+from pathlib import Path
+
+import strideweave as sw
+from strideweave import CPU, FileBacked, Parameter, Tensor, TiledEvictable
+from strideweave.friendly import column_major, ones
+
+COLUMNS, TILE, CAPACITY = 512 * 48, 512, 16  # 96 MiB, of which 32 MiB fit
+
+
+def tiled(rows, columns, tile):
+    seed = FileBacked().allocate_like(rows * columns)
+    carrier = TiledEvictable(
+        CPU(0), seed, (1, columns // tile), (rows, tile), primary_capacity=CAPACITY
+    )
+    return Tensor(carrier, 0, column_major(rows, columns))
+
+
+def peak_mebibytes():
+    if sys.platform == "darwin":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    status = Path("/proc/self/status").read_text()  # ru_maxrss counts what started this process too
+    return int(status.split("VmHWM:")[1].split()[0]) / 2**10
+
+
+def backward(batch, weight):
+    product = sw.matmul(batch, weight)
+    product.backward(ones(8, weight.shape.top_level[0]))
+    return product
+
+
+OPERATIONS = {
+    "relu": lambda batch, weight: sw.relu(weight),
+    "add": lambda batch, weight: sw.add(weight, weight),
+    "reduce_sum": lambda batch, weight: sw.reduce_sum(weight, "row column -> row"),
+    "matmul": lambda batch, weight: sw.matmul(batch, weight),
+    "backward": lambda batch, weight: backward(batch, Parameter(weight)),
+}
+"""
+
+
+@pytest.mark.rule("TE-40", "TE-84", "TE-85", "TE-96")
+@pytest.mark.parametrize(
+    ("name", "carriers"),  # a gradient is as large as the weight, with a capacity of its own
+    [("relu", 1), ("add", 1), ("reduce_sum", 1), ("matmul", 1), ("backward", 2)],
+)
+def test_the_peak_is_capacity_plus_a_fifth_and_the_result(
+    run_program: Program, name: str, carriers: int
+) -> None:
+    run_program(
+        f"""{PROGRAM}
+operate = OPERATIONS[{name!r}]
+operate(tiled(8, 64, 16), tiled(64, 64, 16))  # loads what the first use loads
+start = peak_mebibytes()
+batch, weight = tiled(8, COLUMNS, TILE), tiled(1024, COLUMNS, TILE)
+result = operate(batch, weight)
+grown = peak_mebibytes() - start
+allowed = {carriers} * CAPACITY * 2 * 1.2 + result.size() * 4 / 2**20
+assert grown < allowed, (grown, allowed)
+assert grown > CAPACITY * 2 * 0.9, "the peak was not seen"
+stats = weight.carrier.residency_stats()
+assert stats.bytes_out == 0 and stats.bytes_in == {carriers} * 96 * 2**20, stats
+"""
+    )
