@@ -145,7 +145,7 @@ class Metal(Carrier):
             self._refuse_range(slot)
         written = NORMALIZERS[self._dtype](value)
         self._replace(slot, storage.from_host(numpy.array([written], NUMPY_DTYPES[self._dtype])))
-        self._increment_version()
+        self._count_write()
 
     def new_like(
         self, values: Iterable[Any], *, mutable: bool = True, dtype: DType | None = None
