@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import strideweave as sw
 from strideweave import Carrier, DType, Layout, Shape, Tensor, TiledEvictable, TileSet
 from strideweave.carriers.operation_policy import operation_execution_options
+from strideweave.carriers.tiled_evictable import backward, streaming
 from strideweave.layout.construction import canonical_layout
 from strideweave.testing import ArrayCarrier
 
@@ -253,6 +254,42 @@ def test_no_instant_has_more_tiles_than_the_capacity(
     assert (len(seen) >= 6 and max(seen) < capacity) or capacity == 1
     assert all(count <= capacity for count in seen)
     assert "out" not in controlled.log  # clean tiles are never written back
+
+
+@pytest.mark.rule("TE-84", "TE-96")
+def test_the_next_tile_arrives_while_one_is_computed(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    controlled: Any,
+    controlled_tiers: Tiers,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = full(tiled((4,), (2,), stored=True, capacity=2, tiers=controlled_tiers))
+    overlaps: list[int] = []
+
+    def watch(module: Any, name: str) -> None:
+        compute = getattr(module, name)
+
+        def watched(*arguments: Any) -> Any:
+            running = [transfer for transfer in controlled.pending if not transfer.done]
+            overlaps.append(len(running))
+            value = compute(*arguments)
+            for transfer in running:
+                transfer.finish()
+            return value
+
+        monkeypatch.setattr(module, name, watched)
+
+    watch(streaming, "_block_result")
+    watch(backward, "_accumulate")
+    # Whoever computes cannot wait for the first tile, which nobody else would finish.
+    controlled.on_submit = lambda: setattr(controlled, "is_held", len(controlled.log) > 1)
+    result = sw.relu(x)
+    assert overlaps == [1, 1, 1, 0] and result.tolist() == list(range(8))
+    overlaps.clear()
+    controlled.log.clear()
+    result.backward(result.detach())
+    assert overlaps == [1, 1, 1, 0]
 
 
 @pytest.mark.rule("TE-41", "TE-84")
