@@ -43,6 +43,7 @@ SECOND_OPINION = "pyright[nodejs]>=1.1.400"
 TYPED_BY_NUMPY = {"storage", "compute"}
 NUMPY_STUBS = "numpy<2.5"  # the last ones for the oldest Python; later stubs differ in overloads
 EXAMPLE_DATA = "scikit-learn>=1.3"  # ships the data that examples/digits.py trains on
+PEER_OUT_OF_CORE = "dask[array]>=2024.8"  # does what tiles do, in examples and benchmarks
 OPENCL_EXAMPLE = ROOT / "examples" / "opencl-carrier"
 METAL_DEVICE = "STRIDEWEAVE_METAL_DEVICE"
 STARTED = time.monotonic()
@@ -223,6 +224,14 @@ def demo(session: nox.Session) -> None:
     session.run("python", "examples/digits.py", *session.posargs)
 
 
+@nox.session
+def examples(session: nox.Session) -> None:
+    """Run the examples of tensors that are larger than fast memory; needs 10 GB of disk."""
+    install_editable(session, EXAMPLE_DATA, PEER_OUT_OF_CORE)
+    session.run("python", "examples/experts.py")
+    session.run("python", "examples/out_of_core_matmul.py", *session.posargs)
+
+
 @nox.session(requires=["wheels"])
 def slow(session: nox.Session) -> None:
     """Run slow tests, and the property tests with many more cases."""
@@ -236,7 +245,7 @@ def slow(session: nox.Session) -> None:
 @nox.session
 def benchmarks(session: nox.Session) -> None:
     """Measure each claim against NumPy, or PyTorch where there is one, in the same process."""
-    install_editable(session)
+    install_editable(session, PEER_OUT_OF_CORE)
     install_torch(session)
     for program in sorted((ROOT / "benchmarks").glob("*.py")):
         session.run("python", str(program.relative_to(ROOT)), *session.posargs)
