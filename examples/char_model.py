@@ -1,8 +1,8 @@
 """Predict the next character of the Python documentation with one block of causal attention.
 
-The text are the topics of ``help()``, which every Python ships. Every tenth topic is held out. What
-its characters tell about their successors sets the mark to beat: no model that sees only the
-previous character can have a lower loss on the same text than its bigram entropy::
+The text is what ``help()`` says about topics, which every Python ships. Every tenth topic is held
+out. What its characters tell about their successors sets the mark to beat: no model that sees only
+the previous character can have a lower loss on that same text than its bigram entropy::
 
     python examples/char_model.py --steps 600
 """
@@ -162,7 +162,7 @@ def held_out_loss(model: CharacterModel, text: Integers, batch_size: int) -> flo
 
 
 def train(model: CharacterModel, text: Text, steps: int, batch_size: int, seed: int) -> float:
-    """Train, print the losses ten times, and return the loss on the text held out."""
+    """Train, print the losses five times, and return the loss on the text held out."""
     random = np.random.default_rng(seed)
     loss_of = nn.CrossEntropyLoss()
     optimiser = nn.Adam(model.parameters(), LEARNING_RATE)
@@ -177,7 +177,7 @@ def train(model: CharacterModel, text: Text, steps: int, batch_size: int, seed: 
         loss.backward()
         optimiser.step()
         losses.append(float(loss.item()))
-        if step % max(1, steps // 10) == 0 or step == steps:
+        if step % max(1, steps // 5) == 0 or step == steps:
             held_out = held_out_loss(model, text.held_out, 4 * batch_size)
             print(
                 f"step {step:5}/{steps}  loss {sum(losses) / len(losses):.3f}  "
