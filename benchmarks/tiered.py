@@ -61,7 +61,8 @@ def _whole(carrier: sw.TiledEvictable) -> sw.TileSelection:
 def _moving_jobs(folder: Path) -> dict[str, Job]:
     """Promote clean tiles and evict dirty ones; read and write one file of the same size.
 
-    Promotion makes the storage of the tiles, so reading takes fresh memory too.
+    Promotion makes the storage of the tiles, so reading takes fresh memory too. Eviction writes
+    over the former values of the tiles, so writing does that too.
     """
     values = numpy.random.default_rng(7).standard_normal(TILE_SLOTS * MOVED, numpy.float32)
     carrier = sw.TiledEvictable(
@@ -73,7 +74,8 @@ def _moving_jobs(folder: Path) -> dict[str, Job]:
     )
     tiles = _whole(carrier)
     read_from, written_to = folder / "read", folder / "written"
-    values.tofile(read_from)
+    for path in (read_from, written_to):
+        values.tofile(path)
 
     def dirty() -> None:
         carrier.promote(tiles)
@@ -81,14 +83,14 @@ def _moving_jobs(folder: Path) -> dict[str, Job]:
             carrier[number * TILE_SLOTS] = 1.0
 
     def write() -> None:
-        with written_to.open("wb", buffering=0) as file:
+        with written_to.open("rb+", buffering=0) as file:
             _write_all(file, values)
 
     return {
         "promote": Job(lambda: carrier.promote(tiles), lambda: carrier.evict(tiles)),
         "read": Job(lambda: _read(read_from, numpy.empty_like(values))),
         "evict": Job(lambda: carrier.evict(tiles), dirty),
-        "write": Job(write, lambda: written_to.unlink(missing_ok=True)),
+        "write": Job(write),
     }
 
 
