@@ -11,6 +11,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ DEFINITION = re.compile(
     r"|# (E-\d+)\b",  # a line of an example block
     re.M,
 )
+ENTRY = re.compile(r"^- \*\*([A-Z]{1,2}-\d+)\b", re.M)
 NAME = re.compile(r"(?:\d+/)?[A-Z]{1,2}-\d+")
 
 
@@ -38,6 +40,14 @@ def contract_rules(contract: Path) -> dict[str, list[str]]:
         names = (f"{row['document'][:2]}/{r}" if r.startswith("E-") else r for r in own)
         rules[row["document"]] = list(dict.fromkeys(names))
     return rules
+
+
+def repeated_numbers(contract: Path) -> Iterator[str]:
+    """Complain about a number that two list entries of one document carry."""
+    for path in sorted(contract.glob("*.md")):
+        for rule, count in Counter(ENTRY.findall(path.read_text())).items():
+            if count > 1:
+                yield f"{path.name}: {count} entries are numbered {rule}"
 
 
 def named_rules(tests: Path) -> Iterator[tuple[str, str]]:
@@ -102,6 +112,7 @@ def report(contract: Path, tests: Path) -> tuple[list[str], list[str]]:
     rules = contract_rules(contract)
     known = [rule for names in rules.values() for rule in names]
     deferred, problems = deferred_rules(contract, known)
+    problems.extend(repeated_numbers(contract))
     places: dict[str, str] = {}
     for rule, place in named_rules(tests):
         if rule not in known:

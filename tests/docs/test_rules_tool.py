@@ -127,3 +127,11 @@ def test_a_marker_must_spell_its_rules_out(repository: Repository, report: Repor
     (repository.tests / "test_some.py").write_text("pytestmark = pytest.mark.rule(*RULES)\n")
     _, problems = report(repository.contract, repository.tests)
     assert "test_some.py:1: the marker names '*RULES', which is no rule of the contract" in problems
+
+
+def test_complains_about_a_number_that_two_rules_carry(
+    repository: Repository, report: Report
+) -> None:
+    (repository.contract / "50-carriers.md").write_text(f"{CARRIERS}- **C-2** Another.\n")
+    _, problems = report(repository.contract, repository.tests)
+    assert problems == ["50-carriers.md: 2 entries are numbered C-2"]

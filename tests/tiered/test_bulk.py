@@ -43,7 +43,7 @@ LAYOUTS = {
 WITHOUT_PIECES = {"crossing", "diagonal", "blocks of four"}
 
 
-@pytest.mark.rule("TE-23", "TE-102", "C-86")
+@pytest.mark.rule("TE-23", "TE-102", "C-87")
 @pytest.mark.parametrize("capacity", [None, 1])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_reads_follow_the_layout_and_move_nothing(name: str, capacity: int | None) -> None:
@@ -67,7 +67,7 @@ def _flat(nested: Any, depth: int) -> list[Any]:
     return [value for column in zip(*rows, strict=True) for value in column]
 
 
-@pytest.mark.rule("TE-24", "TE-99", "TE-102", "C-86")
+@pytest.mark.rule("TE-24", "TE-99", "TE-102", "C-87")
 @pytest.mark.parametrize("capacity", [None, 1, 2])
 @pytest.mark.parametrize("name", sorted(LAYOUTS.keys() - {"repeated rows"}))
 def test_writes_touch_the_addressed_tiles_only(name: str, capacity: int | None) -> None:
