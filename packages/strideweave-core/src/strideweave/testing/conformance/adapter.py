@@ -71,6 +71,12 @@ class CarrierAdapter(ABC, Generic[C]):
     peers: ClassVar[tuple[Peer, ...]] = (ARRAY_PEER,)
     """With whom Tensors are exchanged, as TRANSFERS_OUT and TRANSFERS_IN say."""
 
+    layouts_per_plan: ClassVar[int | None] = None
+    """How many layouts of operands are tried for each dtype plan of an operation; None for all.
+
+    A carrier that compiles a kernel for each layout takes fewer, evenly spread over all of them.
+    """
+
     operation_cases: ClassVar[Sequence[OperationCase]] = ()
     """Calls of operations outside the catalogue; each advertised one needs at least one."""
 

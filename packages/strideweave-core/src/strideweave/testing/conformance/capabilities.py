@@ -13,9 +13,9 @@ from strideweave.testing.conformance.check import check, require
 from strideweave.testing.conformance.faults import outcome
 from strideweave.testing.conformance.plans import (
     advertised_cases,
+    advertised_layout_cases,
     advertised_plans,
     failing_cases,
-    layout_cases,
     maker,
     on_reference,
     plain_cases,
@@ -103,7 +103,7 @@ def values(subject: CarrierAdapter[Any]) -> None:
 @check("capabilities.layouts", ability=Ability.COMPUTES)
 def layouts(subject: CarrierAdapter[Any]) -> None:
     """Every advertised operation takes operands of every layout."""
-    require_agreement(subject, advertised_cases(subject, layout_cases))
+    require_agreement(subject, advertised_layout_cases(subject))
 
 
 @check("capabilities.ties", ability=Ability.COMPUTES)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from math import ceil
 from typing import Any, Final, TypeAlias
 
 from strideweave.carriers.base import Carrier
@@ -77,9 +78,22 @@ def advertised_plans(subject: CarrierAdapter[Any]) -> list[OperationPlan]:
 def advertised_cases(
     subject: CarrierAdapter[Any], cases: Callable[[OperationPlan], Cases]
 ) -> Iterator[OperationCase]:
-    """Give the cases of every advertised plan, and the author's own."""
+    """Give the cases of every advertised plan."""
     for plan in advertised_plans(subject):
         yield from cases(plan)
+
+
+def advertised_layout_cases(subject: CarrierAdapter[Any]) -> Iterator[OperationCase]:
+    """Give the layout cases of every advertised plan, or as many as the author wants of each.
+
+    Plan after plan begins one case later, so that the plans of an operation differ in what is
+    left out.
+    """
+    for position, plan in enumerate(advertised_plans(subject)):
+        cases = layout_cases(plan)
+        wanted = subject.layouts_per_plan
+        step = 1 if wanted is None else max(1, ceil(len(cases) / wanted))
+        yield from cases[position % step :: step]
 
 
 def _plainly(case: OperationCase) -> OperationCase:
