@@ -75,3 +75,13 @@ def test_padding_counts_too(parameters: dict[str, Any]) -> None:
     lhs, kernel = sw.friendly.ones(1, 1, 4), sw.friendly.ones(1, 1, 2)
     with pytest.raises(OverflowError, match=r"padding and holes, which exceed the address space"):
         sw.conv_general(lhs, kernel, **parameters)
+
+
+@pytest.mark.rule("G-2", "C-41")
+@pytest.mark.parametrize("extent", [2**62, 2**70])
+def test_arrays_and_factories_count_too(extent: int) -> None:
+    reach = rf"{extent} elements of 4 bytes.* address space"
+    with pytest.raises(OverflowError, match=reach):
+        broadcast(1, extent).numpy()
+    with pytest.raises(OverflowError, match=reach):
+        sw.friendly.zeros(extent)

@@ -8,6 +8,7 @@ its caller then works on the plain values of ``strideweave.tensor.access``.
 Nothing here checks release, mutability or shapes, and nothing changes a version.
 """
 
+import sys
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -103,6 +104,9 @@ def strided(base: Any, offset: int, layout: Layout) -> HostArray | None:
     Returns:
         The view, as writable as ``base``; ``None`` without NumPy or with more leaves than an array
         has axes.
+
+    Raises:
+        OverflowError: The layout has more elements than an array can count.
     """
     numpy = numpy_module()
     geometry = _geometry(layout, base.itemsize)
@@ -117,6 +121,11 @@ def strided(base: Any, offset: int, layout: Layout) -> HostArray | None:
 def _geometry(layout: Layout, itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     if len(layout.leaf_extents) > _MOST_AXES:
         return None
+    if layout.size > sys.maxsize // itemsize:
+        raise OverflowError(
+            f"{layout.size} elements of {itemsize} bytes, as many as the layout {layout} has, exceed "
+            "the address space"
+        )
     strides = tuple(stride * itemsize for stride in reversed(layout.leaf_strides))
     return layout.leaf_extents[::-1], strides
 

@@ -28,7 +28,7 @@ def full(
     Raises:
         ValueError: There is no extent, or one is no positive integer.
         TypeError: The dtype does not accept the value, or ``carrier`` is something else.
-        OverflowError: The value is too large for the dtype.
+        OverflowError: The value is too large for the dtype, or the extents for the address space.
         ImportError: ``carrier`` is None and strideweave-compute is not installed.
 
     Examples:
