@@ -123,8 +123,8 @@ def _geometry(layout: Layout, itemsize: int) -> tuple[tuple[int, ...], tuple[int
         return None
     if layout.size > sys.maxsize // itemsize:
         raise OverflowError(
-            f"{layout.size} elements of {itemsize} bytes, as many as the layout {layout} has, exceed "
-            "the address space"
+            f"{layout.size} elements of {itemsize} bytes, as many as the layout {layout} has, "
+            "exceed the address space"
         )
     strides = tuple(stride * itemsize for stride in reversed(layout.leaf_strides))
     return layout.leaf_extents[::-1], strides
