@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import strideweave as sw
-from strideweave import DType, Shape, Tensor, TiledEvictable
+from strideweave import DType, Layout, Shape, Tensor, TiledEvictable
 from strideweave.layout.construction import canonical_layout
 from strideweave.testing import ArrayCarrier
 
@@ -140,3 +140,20 @@ def test_broadcast_operands(
     )
     dense = over(x, (ROWS, COLUMNS)), over(y, (ROWS, 1))
     assert outcome(call, *tiled, 1.0) == outcome(call, *dense, 1.0)
+
+
+@pytest.mark.rule("G-13", "TE-27", "TE-84", "TE-96")
+@pytest.mark.parametrize("tiles", [(4, 6), (6, 2), (12, 3)])
+@pytest.mark.parametrize("name", ["mul", "relu", "matmul", "rows", "columns", "all"])
+def test_leaves_may_cross_the_borders_of_tiles(name: str, tiles: tuple[int, int]) -> None:
+    """Nested leaves that count on are compatible with tiles that end in the middle of one."""
+    x = [float(slot % 7 - 3) for slot in range(144)]
+    y = [float(slot % 5 - 2) for slot in range(144)]
+    layout = Layout.parse("((3,4),(4,3)):((1,3),(12,48))")
+    operation = (POINTWISE | SUMMING)[name]
+    dense = [Tensor(over(values, (144,)).carrier, 0, layout) for values in (x, y)]
+    tiled = [
+        Tensor(tiled_over(values, (12, 12), shape, 2).carrier, 0, layout)
+        for values, shape in ((x, tiles), (y, tiles[::-1]))
+    ]
+    assert outcome(operation, *tiled, 1.0) == outcome(operation, *dense, 1.0)

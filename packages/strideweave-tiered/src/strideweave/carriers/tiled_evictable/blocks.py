@@ -7,6 +7,7 @@ boxes.
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import gcd
 from typing import Final, NamedTuple, TypeAlias, final
 
 import strideweave.host as host
@@ -119,9 +120,9 @@ def _leaf_step(grid: TileGrid, extent: int, stride: int) -> tuple[int, int]:
     runs = _merged_axes(grid)
     _, tile, step, local = next(run for run in reversed(runs) if run[2] <= stride)
     digit = stride // step
-    if digit >= tile:
+    if tile % digit:  # the leaf steps across borders of tiles
         return 1, 0
-    return min(extent, tile // digit), digit * local
+    return gcd(extent, tile // digit), digit * local
 
 
 def _merged_axes(grid: TileGrid) -> list[tuple[int, int, int, int]]:
