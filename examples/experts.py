@@ -33,7 +33,7 @@ Pair: TypeAlias = tuple[int, int]
 EXPERTS = 16
 CAPACITIES = {"all experts": None, "two experts": 2, "one expert": 1}
 BATCH = 32
-EXPERT_RATE, ROUTER_RATE = 0.4, 0.01
+EXPERT_RATE, ROUTER_RATE = 0.3, 0.01
 
 
 class Batch(NamedTuple):
