@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import strideweave as sw
 from strideweave import Carrier, DType, Layout, Tensor, TiledEvictable, TileSelection, TileSet
-from strideweave.carriers.tiled_evictable import views
+from strideweave.carriers.tiled_evictable import PinnedResidency, views
+from strideweave.carriers.tiled_evictable.seeding import packed_like
 from strideweave.layout.construction import canonical_layout
 from strideweave.layout.enumeration import slots
 from strideweave.testing import ArrayCarrier
@@ -158,19 +160,56 @@ def test_a_tile_that_work_pins_meanwhile_is_not_written(
     with pytest.raises(RuntimeError, match=r"tile \(1,\) is pinned"):
         full(carrier)[...] = 7
     pinned.pins = 0
-    assert full(carrier).tolist() == [7, 7, 2, 3]
-    assert carrier.dirty_tiles == TileSet([(0,)])
+    assert full(carrier).tolist() == [0, 1, 2, 3]
+    assert carrier.dirty_tiles == TileSet() and carrier.version == 0
 
 
-@pytest.mark.rule("TE-98", "TE-24")
-def test_a_failing_promotion_fails_the_write(
-    tiled: Any, full: Callable[..., Tensor], controlled: Any, controlled_tiers: Tiers
+@pytest.mark.rule("TE-98", "TE-102", "G-3", "G-4")
+@pytest.mark.parametrize("stage", ["prepare", "submit", "complete"])
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_a_write_whose_promotion_fails_changes_nothing(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    controlled: Any,
+    controlled_tiers: Tiers,
+    position: int,
+    stage: str,
 ) -> None:
-    carrier = tiled((2,), (2,), stored=True, tiers=controlled_tiers)
-    controlled.fail(0, "complete")
+    carrier = tiled((4,), (2,), stored=True, capacity=3, tiers=controlled_tiers)
+    part = Tensor(carrier, 1, Layout.parse("(4):(1)"))  # of tiles 0 to 2
+    result = sw.relu(full(carrier))
+    carrier.evict(carrier.primary_tiles)
+    controlled.fail(position, stage)
     with pytest.raises(OSError, match="the test fails"):
-        full(carrier)[...] = 7
-    assert full(carrier).tolist() == [0, 1, 2, 3] and carrier.primary_tiles == TileSet()
+        part[...] = 7
+    controlled.failing = {}
+    assert full(carrier).tolist() == [*range(8)] and carrier.version == 0
+    assert carrier.primary_tiles == TileSet()
+    result.backward(result.detach())
+    part[...] = 7
+    assert full(carrier).tolist() == [0, 7, 7, 7, 7, 5, 6, 7] and carrier.version == 1
+
+
+@pytest.mark.rule("TE-40", "TE-102", "G-3")
+@pytest.mark.parametrize("policy", [None, PinnedResidency(TileSet([(3,)]))])
+def test_a_write_beyond_the_capacity_stores_all_tiles_or_none(
+    tiled: Any, full: Callable[..., Tensor], policy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carrier = tiled((4,), (2,), stored=True, capacity=2, policy=policy)
+    carrier.promote(TileSet([(3,)]))
+    part = Tensor(carrier, 1, Layout.parse("(4):(1)"))
+    with monkeypatch.context() as patch:
+        answers = iter([packed_like, packed_like])
+        patch.setattr(
+            "strideweave.carriers.tiled_evictable.replacement.packed_like",
+            lambda *given: next(answers)(*given),
+        )
+        with pytest.raises(StopIteration):
+            part[...] = 7
+    assert full(carrier).tolist() == [*range(8)] and carrier.version == 0
+    part[...] = 7
+    assert full(carrier).tolist() == [0, 7, 7, 7, 7, 5, 6, 7] and carrier.version == 1
+    assert carrier.primary_tiles == TileSet([(2,), (3,)])
 
 
 @pytest.mark.rule("TE-23", "TE-24", "TE-102")

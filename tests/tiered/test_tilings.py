@@ -156,4 +156,6 @@ def test_leaves_may_cross_the_borders_of_tiles(name: str, tiles: tuple[int, int]
         Tensor(tiled_over(values, (12, 12), shape, 2).carrier, 0, layout)
         for values, shape in ((x, tiles), (y, tiles[::-1]))
     ]
-    assert outcome(operation, *tiled, 1.0) == outcome(operation, *dense, 1.0)
+    assert outcome(operation, tiled[0], tiled[1], 1.0) == outcome(
+        operation, dense[0], dense[1], 1.0
+    )

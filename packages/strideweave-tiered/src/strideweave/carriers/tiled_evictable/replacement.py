@@ -39,7 +39,7 @@ def store_tensor(carrier: "TiledEvictable", tensor: Tensor, values: Tensor) -> b
     def region(number: int) -> Region:
         return source(number) or zeros(state.dtype, state.grid.tile_layout)
 
-    _replace(state, written, region)
+    replace(state, written, region)
     return True
 
 
@@ -78,7 +78,7 @@ def step_tiles(
             read_slots(slots.carrier, 0, state.grid.tile_slots), 0, state.grid.tile_layout
         )
 
-    _replace(state, stored, region)
+    replace(state, stored, region)
     return True
 
 
@@ -92,10 +92,21 @@ def _scratch(state: ResidencyState, region: Region) -> Tensor:
     return tensor_over(carrier, 0, state.grid.tile_layout, state.dtype)
 
 
-def _replace(
+def replace(
     state: ResidencyState, numbers: Sequence[int], region_of: Callable[[int], Region]
 ) -> None:
-    """Give tiles new values, all at once; with a capacity only the last ones become primary."""
+    """Give tiles new values, all at once; with a capacity only the last ones become primary.
+
+    Args:
+        state: The tiles of the carrier.
+        numbers: Which tiles.
+        region_of: Gives the values of a tile, in the shape of a tile.
+
+    Raises:
+        RuntimeError: The carrier is released, or a tile is pending, pinned or invalid.
+
+    What storing values raises propagates, and nothing has changed.
+    """
     _require_writable(state, numbers)
     kept = 0
     if state.capacity is not None:

@@ -1,7 +1,7 @@
 """Explicit promotion and eviction of tiles."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import final
 
@@ -122,7 +122,7 @@ def _requested(state: ResidencyState, tiles: object) -> list[Tile]:
     return requested
 
 
-def promote_one(state: ResidencyState, tile: Tile) -> None:
-    """Bring one tile to the primary tier for a write, and wait for it."""
+def promote_to_write(state: ResidencyState, numbers: Sequence[int]) -> None:
+    """Bring tiles to the primary tier for a write, all of them or none, and wait for them."""
     with waiting(state):
-        start_promotion(state, state.grid.tile_set([tile.number]), is_awaited=True).wait()
+        start_promotion(state, state.grid.tile_set(numbers), is_awaited=True).wait()

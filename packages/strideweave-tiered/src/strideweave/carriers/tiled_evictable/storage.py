@@ -8,7 +8,7 @@ from strideweave.carriers import Carrier
 from strideweave.carriers.dtype import DType, storage_zero
 from strideweave.carriers.extension import StorageProvider
 from strideweave.carriers.tiled_evictable.buffers import Buffer, is_zero_value, read_slots
-from strideweave.carriers.tiled_evictable.residency import promote_one
+from strideweave.carriers.tiled_evictable.residency import promote_to_write
 from strideweave.carriers.tiled_evictable.state import ResidencyState, Tile, lock
 from strideweave.carriers.tiled_evictable.transition import release_all
 
@@ -138,7 +138,7 @@ def _write(carrier: "TiledEvictable", index: int, value: Any) -> None:
                 tile.dirty = True
                 state.touch(tile)
                 return
-        promote_one(state, tile)
+        promote_to_write(state, [number])
 
 
 def require_writable(state: ResidencyState, tile: Tile) -> None:

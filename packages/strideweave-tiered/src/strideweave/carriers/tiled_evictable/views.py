@@ -20,10 +20,16 @@ from strideweave.carriers.tiled_evictable.buffers import (
     read_slots,
     write_slots,
 )
+from strideweave.carriers.tiled_evictable.capacity import held_numbers
 from strideweave.carriers.tiled_evictable.geometry import TileGrid, flat_layout
-from strideweave.carriers.tiled_evictable.residency import promote_one
+from strideweave.carriers.tiled_evictable.replacement import replace
+from strideweave.carriers.tiled_evictable.residency import promote_to_write
 from strideweave.carriers.tiled_evictable.state import ResidencyState, Tile, lock
-from strideweave.carriers.tiled_evictable.storage import read_present, require_writable
+from strideweave.carriers.tiled_evictable.storage import (
+    read_present,
+    read_tile,
+    require_writable,
+)
 from strideweave.layout import Layout
 from strideweave.tensor import Tensor
 
@@ -100,16 +106,18 @@ def _read_piece(state: ResidencyState, piece: Piece, image: "memoryview[Any]") -
 
 
 def write_view(carrier: "TiledEvictable", tensor: Tensor, values: "memoryview[Any]") -> bool:
-    """Store values, given in logical order, through an injective Tensor.
+    """Store values, given in logical order, through an injective Tensor: all of them or none.
 
-    Tiles are promoted and become dirty as by writes of their slots; a tile of implicit zeros that
-    takes only zeros stays what it is.
+    Tiles are promoted together and become dirty; those that the capacity cannot hold at one time
+    get new storage instead. A tile of implicit zeros that takes only zeros stays what it is.
 
     Returns:
         False, with nothing written, where its leaves do not keep to the axes.
 
     Raises:
         RuntimeError: The carrier is released, or a tile is pending, pinned or invalid.
+
+    What a transfer raises propagates.
     """
     state, found = carrier._state, _divided(carrier, tensor)
     if found is None:
@@ -117,30 +125,58 @@ def write_view(carrier: "TiledEvictable", tensor: Tensor, values: "memoryview[An
     by_tile: dict[int, list[Piece]] = {}
     for piece in found:
         by_tile.setdefault(piece.number, []).append(piece)
-    with lock:
-        for number in by_tile:
-            require_writable(state, state.tiles[number])
-    for number, pieces in by_tile.items():
-        _write_tile(state, state.tiles[number], pieces, values)
-    return True
+    while True:
+        with lock:
+            changed = _changed(state, by_tile, values)
+            if all(state.tiles[number].location == "primary" for number in changed):
+                # Under the lock, so that no eviction begins with the former values.
+                for number in changed:
+                    _write_tile(state, state.tiles[number], by_tile[number], values)
+                return True
+            has_room = _has_room(state, changed)
+        if not has_room:
+            replace(state, changed, lambda number: _rewritten(state, by_tile[number], values))
+            return True
+        promote_to_write(state, changed)
+
+
+def _changed(
+    state: ResidencyState, by_tile: dict[int, list[Piece]], values: "memoryview[Any]"
+) -> list[int]:
+    """List the tiles that do not stay as they are, under the lock; refuse those in use."""
+    for number in by_tile:
+        require_writable(state, state.tiles[number])
+    return sorted(
+        number
+        for number, pieces in by_tile.items()
+        if state.tiles[number].location != "implicit"
+        or not all(_is_zero(piece, values) for piece in pieces)
+    )
+
+
+def _has_room(state: ResidencyState, numbers: Sequence[int]) -> bool:
+    held = held_numbers(state)
+    return state.capacity is None or len(held.union(numbers)) <= state.capacity
 
 
 def _write_tile(
     state: ResidencyState, tile: Tile, pieces: Sequence[Piece], values: "memoryview[Any]"
 ) -> None:
-    while True:
-        with lock:
-            require_writable(state, tile)
-            if tile.location == "implicit" and all(_is_zero(piece, values) for piece in pieces):
-                return
-            if tile.location == "primary" and tile.primary is not None:
-                # Under the lock, so that no eviction begins with the former values.
-                for piece in pieces:
-                    _write_piece(tile.primary, piece, values)
-                tile.dirty = True
-                state.touch(tile)
-                return
-        promote_one(state, tile)
+    assert tile.primary is not None
+    tile.dirty = True  # even if the storage fails, some of it may have changed
+    state.touch(tile)
+    for piece in pieces:
+        _write_piece(tile.primary, piece, values)
+
+
+def _rewritten(state: ResidencyState, pieces: Sequence[Piece], values: "memoryview[Any]") -> Region:
+    """Copy a tile, and change the copy."""
+    present = read_tile(state, state.tiles[pieces[0].number])
+    buffer = new_buffer(state.grid.tile_slots, state.dtype) if present is None else present
+    for piece in pieces:
+        source = Region(values, piece.ordinal, piece.logical)
+        copy_region(source, Region(buffer, piece.local, piece.within))
+    return Region(buffer, 0, state.grid.tile_layout)
 
 
 def _is_zero(piece: Piece, values: "memoryview[Any]") -> bool:
