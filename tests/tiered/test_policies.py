@@ -118,6 +118,32 @@ def test_a_tile_in_use_is_evicted_when_it_becomes_free(
     assert carrier.primary_tiles == one(1, 2)
 
 
+@pytest.mark.rule("TE-38", "TE-98")
+@pytest.mark.parametrize("stage", ["prepare", "submit", "complete"])
+def test_a_late_eviction_that_fails_is_not_the_failure_of_other_work(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    controlled: Any,
+    controlled_tiers: Tiers,
+    stage: str,
+) -> None:
+    policy = Answering()
+    carrier = tiled((3,), (1,), tiers=controlled_tiers, policy=policy)
+    carrier.evict(one(2))
+    controlled.is_held = True
+    slow = carrier.project(full(carrier), TileSelection([[0, 2]]))
+    policy.answer = ResidencyPlan(evict=one(0))
+    carrier.project(full(carrier), TileSelection([[1]])).wait(30)
+    policy.answer = ResidencyPlan()
+    controlled.fail(0, stage)  # the eviction of tile 0, when the slow projection ends
+    controlled.release()
+    assert slow.wait(30).tolist() == [0, 2]
+    assert carrier.primary_tiles == one(0, 1, 2)
+    controlled.failing = {}
+    carrier.project(full(carrier), TileSelection([[0]])).wait(30)
+    assert carrier.primary_tiles == one(1, 2) and carrier[0] == 0
+
+
 @pytest.mark.rule("TE-38", "TE-97")
 def test_retained_tiles_are_pinned_until_the_end(
     tiled: Any, full: Callable[..., Tensor], controlled: Any, controlled_tiers: Tiers

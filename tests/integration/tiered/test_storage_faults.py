@@ -187,3 +187,26 @@ def test_a_forked_child_evicts_to_files_of_its_own(run_program: Program) -> None
         assert [carrier[slot] for slot in range(4)] == [1.0, 0.0, 0.0, 0.0]
         """
     )
+
+
+@pytest.mark.rule("TE-40", "C-60", "G-14")
+def test_a_forked_child_promotes_to_storage_of_its_own(run_program: Program) -> None:
+    run_program(
+        """
+        import os
+        from strideweave import CPU, FileBacked, TiledEvictable, TileSet
+
+        values = [float(slot) for slot in range(8)]
+        carrier = TiledEvictable(
+            FileBacked(), CPU(0).new_like(values), (4,), (2,), primary_capacity=1
+        )
+        carrier.promote(TileSet([(0,)]))
+        child = os.fork()
+        if child == 0:
+            for number in (1, 2, 3):  # the file that tile 0 leaves is the parent's
+                carrier.promote(TileSet([(number,)]))
+            os._exit(0 if [carrier[slot] for slot in range(8)] == values else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert [carrier[slot] for slot in range(8)] == values
+        """
+    )

@@ -195,6 +195,10 @@ class ResidencyState:
     def __del__(self) -> None:
         self.relinquish_tiers()
 
+    def owns_storage(self) -> bool:
+        """Tell whether this process made the storage of the tiles, and may give it other values."""
+        return self.process == os.getpid()
+
     @property
     def tile_bytes(self) -> int:
         """Payload of one tile."""

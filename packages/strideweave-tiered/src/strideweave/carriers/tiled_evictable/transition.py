@@ -1,6 +1,5 @@
 """Requests that move tiles between the tiers: all their tiles commit together, or none does."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias, final
@@ -245,10 +244,16 @@ class Transition:
         self._running = []
         self._pending = 1
         self._is_alone = self._is_awaited and len(tiles) == 1
+        start = self._start_in if is_inward else self._start_out
         try:
             for tile in tiles:
-                start = self._start_in if is_inward else self._start_out
-                handle = start(tile, way)
+                try:
+                    handle = start(tile, way)
+                except Exception:
+                    if tile not in self._optional:
+                        raise
+                    self._leaving.remove(tile)
+                    continue
                 self._is_submitted = True
                 self._running.append((tile, handle))
                 with lock:
@@ -267,7 +272,7 @@ class Transition:
         # The storage that a victim has left is warm, and every slot of it is replaced.
         with lock:
             left = self._spare or state.spare
-            storage = left.pop() if left else None
+            storage = left.pop() if left and state.owns_storage() else None
         if storage is None:
             storage = fresh_like(state.primary, state.grid.tile_slots, state.dtype, empty=True)
         self._incoming[tile] = storage
@@ -290,7 +295,7 @@ class Transition:
 
         A failure of the transfer leaves it half written, so it does not go back.
         """
-        if not tile.dirty or self.state.process != os.getpid():
+        if not (tile.dirty and self.state.owns_storage()):
             return None
         room, tile.secondary = tile.secondary, None
         return room
