@@ -8,6 +8,7 @@ import pytest
 import strideweave as sw
 from strideweave import Carrier, ResidencyPlan, ResidencyPolicy, Tensor, TileSelection, TileSet
 from strideweave.carriers.tiled_evictable import LRUResidency, PinnedResidency
+from strideweave.testing import ArrayCarrier
 
 Tiers = tuple[type[Carrier], type[Carrier]]
 
@@ -142,6 +143,32 @@ def test_a_late_eviction_that_fails_is_not_the_failure_of_other_work(
     controlled.failing = {}
     carrier.project(full(carrier), TileSelection([[0]])).wait(30)
     assert carrier.primary_tiles == one(1, 2) and carrier[0] == 0
+
+
+@pytest.mark.rule("TE-38", "TE-52", "G-3")
+def test_an_eviction_without_a_way_is_refused_before_any_work(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    dense: Callable[..., Tensor],
+    controlled_tiers: Tiers,
+) -> None:
+    policy = Answering(ResidencyPlan(evict=one(0)))
+    carrier = tiled((2,), (2,), tiers=(controlled_tiers[0], ArrayCarrier), policy=policy)
+    compact = dense([5, 6], tier=controlled_tiers[0])
+    x, selection = full(carrier), TileSelection([[0]])
+    attempts: list[Callable[[], object]] = [
+        lambda: carrier.project(x, selection),
+        lambda: carrier.scatter(compact, x, selection),
+        lambda: carrier.update(compact, selection),
+        lambda: sw.relu(x),
+    ]
+    for attempt in attempts:
+        with pytest.raises(NotImplementedError, match="cannot move between these tiers"):
+            attempt()
+    assert carrier.primary_tiles == one(0, 1) and carrier.version == 0
+    assert x.tolist() == [0, 1, 2, 3] and not compact.carrier.is_owned()
+    policy.answer = ResidencyPlan(evict=TileSet())
+    assert carrier.project(x, selection).wait().tolist() == [0, 1]
 
 
 @pytest.mark.rule("TE-38", "TE-97")

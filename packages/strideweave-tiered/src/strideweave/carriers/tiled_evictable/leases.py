@@ -61,7 +61,8 @@ class Lease:
             if tile.location != "primary":
                 state.refuse_pinned(tile, "promoted")
                 state.refuse_invalid(tile, "used")
-        require_routes(state, [tile for tile in state.tiles if tile.location != "primary"])
+        entering = [tile for tile in state.tiles if tile.location != "primary"]
+        require_routes(state, entering, [state.tiles[number] for number in self._plan.evict])
         if self.streams:
             retained = self._retained()
             held = held_numbers(state) | {tile.number for tile in retained}

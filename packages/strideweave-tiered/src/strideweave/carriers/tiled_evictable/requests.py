@@ -171,7 +171,9 @@ def _held(
             entering.append(tile)
     changed = [state.tiles[number] for number in plan.required] if changes else []
     arriving = list(dict.fromkeys((*entering, *changed)))
-    require_routes(state, entering)
+    evicted = [state.tiles[number] for number in plan.evict]
+    leaving = [tile for tile in evicted if tile.location == "primary" or tile in arriving]
+    require_routes(state, entering, leaving)
     resident = [number for number in plan.retain if state.tiles[number].location == "primary"]
     require_room(state, {*wanted, *resident, *(tile.number for tile in changed)})
     work.check()

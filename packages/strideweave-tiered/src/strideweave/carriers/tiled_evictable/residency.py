@@ -101,15 +101,22 @@ def _residency_handle(state: ResidencyState, is_awaited: bool) -> AwaitResidency
     return new_handle(AwaitResidency, None if is_awaited else state.counters.count_wait)
 
 
-def require_routes(state: ResidencyState, entering: list[Tile]) -> None:
-    """Refuse a promotion for which there is no way, under the lock.
+def require_routes(
+    state: ResidencyState, entering: Sequence[Tile], leaving: Sequence[Tile] = ()
+) -> None:
+    """Refuse a request for which there is no way, under the lock.
+
+    Args:
+        state: The tiles of the carrier.
+        entering: Tiles that are to be promoted.
+        leaving: Tiles that a policy wants evicted afterwards.
 
     Raises:
-        NotImplementedError: There is no way in, or no way out for what makes room.
+        NotImplementedError: There is no way in, or no way out for what makes room or leaves.
     """
     if any(tile.location == "secondary" for tile in entering):
         require_route(state.inward())
-    if entering and choose_victims(state, entering):
+    if leaving or (entering and choose_victims(state, entering)):
         require_route(state.outward())
 
 
