@@ -365,3 +365,17 @@ def test_waiting_on_a_handle_is_counted(
     assert total >= counted
     handle.wait()
     assert carrier.residency_stats().wait_seconds == total
+
+
+@pytest.mark.rule("TE-40", "TE-41", "G-7")
+@pytest.mark.parametrize("selected", [0, 1, 2])
+def test_a_template_tile_that_is_not_read_makes_room(
+    tiled: Any, full: Callable[..., Tensor], dense: Callable[..., Tensor], selected: int
+) -> None:
+    policy = Answering(ResidencyPlan(promote=one(0)))
+    carrier = tiled((3,), (2,), stored=True, capacity=1, policy=policy)
+    carrier[2] = 7.0  # tile 1 is primary and dirty
+    result = carrier.scatter(dense([8, 9]), full(carrier), TileSelection([[selected]])).wait()
+    assert carrier.primary_tiles == one(0)
+    assert full(carrier).tolist() == [0, 1, 7, 3, 4, 5]
+    assert [result[2 * selected], result[2 * selected + 1]] == [8, 9]

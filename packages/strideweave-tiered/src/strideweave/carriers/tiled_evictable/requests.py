@@ -175,9 +175,10 @@ def _held(
     leaving = [tile for tile in evicted if tile.location == "primary" or tile in arriving]
     require_routes(state, entering, leaving)
     resident = [number for number in plan.retain if state.tiles[number].location == "primary"]
-    require_room(state, {*wanted, *resident, *(tile.number for tile in changed)})
+    needed = {*wanted, *resident, *(tile.number for tile in changed)}
+    require_room(state, needed)
     work.check()
-    victims = choose_victims(state, arriving, pinned)
+    victims = choose_victims(state, arriving, needed)
     for number in plan.required:
         state.acquire(state.tiles[number])
     return Transition(
