@@ -401,3 +401,33 @@ def test_layouts_that_permute_inside_tiles(
         == sw.reduce_sum(as_dense(y), "(a b) c -> c").tolist()
     )
     assert sw.reduce_sum(x, "a b -> b").tolist() == [6, 22, 38, 54]
+
+
+@pytest.mark.rule("TE-81", "TE-83", "G-13")
+@pytest.mark.parametrize("dtype", [DType.Float32, DType.Int32])
+@pytest.mark.parametrize("is_swapped", [False, True])
+@pytest.mark.parametrize("capacity", [None, 1])
+@pytest.mark.parametrize("text", ["((2,2),(2,2)):((4,2),(1,8))", "((1,4),(2,2)):((0,1),(4,8))"])
+def test_an_operand_of_one_element_has_no_say_in_the_layout(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    text: str,
+    capacity: int | None,
+    is_swapped: bool,
+    dtype: DType,
+) -> None:
+    wide = full(tiled((2, 2), (2, 2), capacity=capacity, dtype=dtype), text)
+    single = full(
+        tiled((1, 1), (1, 1), [3], capacity=capacity, dtype=dtype), "((1,1),(1,1)):((0,0),(0,0))"
+    )
+
+    def product(*pair: Tensor) -> Tensor:
+        return sw.mul(*(pair[::-1] if is_swapped else pair))
+
+    dense = [
+        Tensor(ArrayCarrier(0, dtype=dtype).new_like(values), 0, tensor.layout)
+        for values, tensor in ((range(16), wide), ([3], single))
+    ]
+    result, expected = product(wide, single), product(dense[0], dense[1])
+    assert result.layout == expected.layout == wide.layout and result.dtype() is dtype
+    assert bits(result) == bits(expected)

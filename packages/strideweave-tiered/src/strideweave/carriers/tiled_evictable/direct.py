@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
+from strideweave.autograd.buffers import placed_copy
 from strideweave.carriers import Carrier
 from strideweave.carriers.extension import (
     CompositeProvider,
@@ -122,7 +123,12 @@ def _execute_dense(invocation: ResolvedInvocation, leases: dict[ResidencyState, 
         else operand
         for operand in invocation.operands
     ]
-    return cast(Tensor, invocation.definition(*operands, **invocation.options))
+    result = cast(Tensor, invocation.definition(*operands, **invocation.options))
+    # Aligned operands do not show which of them had a single element, and so no say in the layout.
+    layout = invocation.results[0].layout
+    if result.layout == layout:
+        return result
+    return placed_copy(result, result.carrier, layout, result.dtype())
 
 
 def assembled(lease: Lease) -> Carrier:
