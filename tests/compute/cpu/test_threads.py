@@ -1,7 +1,13 @@
-"""Threads that share one convolution."""
+"""Threads that share one kernel."""
 
+import contextlib
+import gc
 import os
+import subprocess
+import sys
 import threading
+import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -149,3 +155,83 @@ def test_a_part_that_fails_fails_the_call(
         sw.einsum(tensor, tensor, "b i k, b j k -> b i j")
     assert len(started) == 2
     assert not any(thread.is_alive() for thread in started)
+
+
+@pytest.mark.rule("G-14")
+def test_interrupted_call_ends_after_its_threads(
+    convolution: Any, started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_processors(monkeypatch, 3)
+    join, run = threading.Thread.join, threading.Thread.run
+    interruptions = [KeyboardInterrupt(), KeyboardInterrupt()]
+
+    def interrupted(thread: threading.Thread) -> None:
+        if interruptions:
+            raise interruptions.pop()
+        join(thread)
+
+    def delayed(thread: threading.Thread) -> None:
+        time.sleep(0.1)
+        run(thread)
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    monkeypatch.setattr(threading.Thread, "run", delayed)
+    with pytest.raises(KeyboardInterrupt):
+        convolution()
+    assert interruptions == [] and len(started) == 2
+    assert not any(thread.is_alive() for thread in started)
+
+
+WHILE_EXITING = """
+import contextlib
+import gc
+import os
+import numpy as np
+import strideweave as sw
+
+os.sched_getaffinity = {0: {0, 1}}.get
+images, weights = (
+    sw.from_numpy(np.ones(extents, np.float32)) for extents in ((8, 16, 64, 64), (16, 16, 3, 3))
+)
+
+
+class Last:
+    def __del__(self):
+        print(sw.conv_general(images, weights, (1, 1), ((0, 0), (0, 0)))[0, 0, 0, 0], flush=True)
+
+
+last = Last()
+"""
+
+
+@pytest.mark.rule("G-14")
+def test_finalizer_that_runs_at_exit_needs_no_thread() -> None:
+    environment = {
+        name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")
+    }
+    child = subprocess.run(
+        [sys.executable, "-c", WHILE_EXITING],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (child.returncode, child.stderr) == (0, "")
+    assert child.stdout == "144.0\n"
+
+
+@pytest.mark.rule("G-3", "G-14")
+@pytest.mark.parametrize("processors", [1, 3])
+def test_failed_call_keeps_nothing_alive(processors: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_processors(monkeypatch, processors)
+    tensor = sw.from_numpy(np.full((250, 64, 64), 2**30, np.int32))
+    reference = weakref.ref(tensor)
+    gc.disable()
+    try:
+        with contextlib.suppress(OverflowError):
+            sw.einsum(tensor, tensor, "b i k, b j k -> b i j")
+        del tensor
+        assert reference() is None
+    finally:
+        gc.enable()

@@ -39,6 +39,8 @@ def new_storage(slots: int, element: "numpy.dtype[Any]", *, empty: bool) -> NDAr
 
 def copied_storage(values: NDArray[Any]) -> NDArray[Any]:
     """Copy a one-dimensional array into fresh storage of its element type."""
+    if values.nbytes < PAGED_BYTES:
+        return numpy.array(values)
     storage = new_storage(len(values), values.dtype, empty=True)
     storage[:] = values
     return storage

@@ -5,6 +5,7 @@ for. What a part computes must not depend on how many parts there are.
 """
 
 import os
+import sys
 from collections.abc import Callable
 from contextvars import copy_context
 from itertools import pairwise
@@ -28,6 +29,9 @@ def share(work: Callable[[int, int], None], count: int, most: int) -> None:
         BaseException: What the first part that failed raised; the others have ended.
     """
     parts = max(1, min(count, most, _available_threads() if most > 1 else 1))
+    if parts == 1:
+        work(0, count)
+        return
     bounds = [count * part // parts for part in range(parts + 1)]
     failures: dict[int, BaseException] = {}
 
@@ -38,23 +42,42 @@ def share(work: Callable[[int, int], None], count: int, most: int) -> None:
             failures[start] = failure
 
     started: list[Thread] = []
-    for start, stop in pairwise(bounds[1:]):
-        # In a copy of this context, which keeps NumPy's floating-point errors silent.
-        thread = Thread(target=copy_context().run, args=(attempt, start, stop), daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:  # no more threads, or the interpreter is ending
-            attempt(start, stop)
-        else:
-            started.append(thread)
-    attempt(0, bounds[1])
-    for thread in started:
-        thread.join()
+    try:
+        for start, stop in pairwise(bounds[1:]):
+            # In a copy of this context, which keeps NumPy's floating-point errors silent.
+            thread = Thread(target=copy_context().run, args=(attempt, start, stop), daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # no more threads, or the interpreter is ending
+                attempt(start, stop)
+            else:
+                started.append(thread)
+        attempt(0, bounds[1])
+    finally:
+        _await(started)
     if failures:
-        raise failures[min(failures)]
+        try:
+            raise failures[min(failures)]
+        finally:
+            failures.clear()  # or this frame and the failure would keep each other alive
+
+
+def _await(threads: list[Thread]) -> None:
+    """Wait for all threads, also when interrupted, because they use what the caller frees."""
+    interruption: BaseException | None = None
+    for thread in threads:
+        while thread.is_alive():
+            try:
+                thread.join()
+            except BaseException as signal:
+                interruption = signal
+    if interruption is not None:
+        raise interruption
 
 
 def _available_threads() -> int:
+    if sys.is_finalizing():  # where Python before 3.12 waits forever for a thread to start
+        return 1
     if hasattr(os, "sched_getaffinity"):
         processors = len(os.sched_getaffinity(0))
     else:
