@@ -97,6 +97,21 @@ def test_a_child_uses_what_another_thread_held(table: str) -> None:
 
 
 @pytest.mark.rule("G-14")
+def test_a_child_knows_what_was_imported_before_it_was_forked() -> None:
+    printed = run(
+        """
+import wave
+from strideweave._fork import was_imported_before_fork
+def use():
+    import tabnanny
+    assert was_imported_before_fork("wave") and not was_imported_before_fork("tabnanny")
+print(exit_code_of_child(use), was_imported_before_fork("wave"))
+"""
+    )
+    assert printed == "0 False\n"
+
+
+@pytest.mark.rule("G-14")
 @pytest.mark.parametrize("order", ["first, second", "second, first"])
 def test_a_fork_waits_for_no_lock_while_it_holds_another(order: str) -> None:
     # A finalizer may run under a lock, and want another one.

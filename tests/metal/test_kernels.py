@@ -29,6 +29,7 @@ def values(tensor: Tensor) -> list[Any]:
     return [tensor[ordinal] for ordinal in range(tensor.size())]
 
 
+REDUCTIONS = (sw.reduce_sum, sw.reduce_prod, sw.reduce_max, sw.reduce_min)
 EXACT: list[tuple[Callable[..., Tensor], list[list[float]], list[float]]] = [
     (sw.sign, [[NAN, 0.0, -0.0, -2.0, INF]], [NAN, 0.0, 0.0, -1.0, 1.0]),
     (sw.relu, [[NAN, -0.0, -1.0, INF, 3.0]], [0.0, 0.0, 0.0, INF, 3.0]),
@@ -145,6 +146,9 @@ def test_scans_and_products_run_in_order(make_tensor: MakeTensor) -> None:
     assert np.array_equal(np.array(values(running), np.float32), expected.T.ravel())
     products = sw.reduce_prod(tensor, "a b -> a")
     assert values(products) == np.multiply.accumulate(fibers, 1)[:, -1].tolist()
+    assert sw.reduce_prod(tensor, "a b -> 1")[0] == math.prod(
+        np.float32(tensor[at]) for at in range(tensor.size())
+    )
 
 
 @pytest.mark.rule("MT-32", "MT-18", "F-43")
@@ -280,6 +284,24 @@ def test_results_have_their_own_storage_and_views_have_none(
     ):
         assert view.carrier is tensor.carrier
     assert completions.count == before
+
+
+@pytest.mark.rule("MT-22", "F-3")
+def test_no_result_keeps_the_memory_of_an_operand(make_tensor: MakeTensor) -> None:
+    """MLX hands an array on where a mode of extent one leaves nothing to do."""
+    tensor = make_tensor([float(slot) for slot in range(50)], "(1,4):(1,1)", offset=3)
+    operand: Any = tensor.carrier
+    results = [
+        *(sw.flip(tensor, 0), sw.cumsum(tensor, 0), sw.pad(tensor, ((0, 0), (0, 0)))),
+        *(function(tensor, "a b -> b") for function in REDUCTIONS),
+        *(*sw.sort(tensor, 0), *sw.topk(tensor, 1, 0), sw.cast(tensor, DType.Float32)),
+        *(sw.gather(tensor, make_tensor([0], dtype=INT), 0), sw.stack([tensor])),
+        *(sw.clamp(tensor, 0.0, 99.0), sw.select(sw.eq(tensor, tensor), tensor, tensor)),
+    ]
+    for result in results:
+        carrier: Any = result.carrier
+        mine, others = np.asarray(carrier._slots), np.asarray(operand._slots)
+        assert carrier is not operand and not np.shares_memory(mine, others)
 
 
 @pytest.mark.rule("MT-15", "F-11")

@@ -138,6 +138,41 @@ def test_work_submitted_in_one_thread_is_read_and_continued_in_others() -> None:
     assert total.tolist() == [2048.0, 4096.0, 6144.0, 8192.0]
 
 
+@pytest.mark.rule("MT-10", "MT-51", "G-14")
+def test_any_thread_may_be_the_first_to_use_an_operation(run_program: Callable[..., str]) -> None:
+    """In a fresh process, because here others have used them all."""
+    run_program(
+        """
+    import threading
+    from strideweave import Metal, UnsupportedOperationPlan
+    from strideweave.carriers.operation_capability import capabilities_for_carrier_class
+    from strideweave.testing.cases import operation_cases, run_case
+
+    empty = Metal(0)
+    empty.dispatch_op("add")  # loads the kernels in this thread
+    failures = {}
+
+    def use(case):
+        try:
+            run_case(case, lambda values, dtype: empty.new_like(values, dtype=dtype)).tolist()
+            used.add(case.operation)
+        except UnsupportedOperationPlan:
+            pass
+        except RuntimeError as error:
+            failures[case.operation] = error
+
+    used = set()
+    for case in operation_cases():
+        if case.operation not in used and case.operation not in failures:
+            thread = threading.Thread(target=use, args=(case,))
+            thread.start()
+            thread.join()
+    assert failures == {}, failures
+    assert used == {plan.operation for plan in capabilities_for_carrier_class(Metal)}
+    """
+    )
+
+
 @pytest.mark.rule("MT-10")
 def test_what_is_built_is_submitted_before_anyone_sees_it(
     monkeypatch: pytest.MonkeyPatch, make_tensor: MakeTensor
@@ -252,7 +287,7 @@ def test_inexact_primitives_run_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> N
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "_device_of"
     }
     assert routed == {name for name, _, _ in probe._checks()}
-    assert primitives.cumsum.keywords["stream"] == primitives.prod.keywords["stream"] == core.cpu
+    assert primitives.cumsum.keywords["stream"] == primitives.cumprod.keywords["stream"] == core.cpu
 
 
 @pytest.mark.rule("MT-51", "MT-10")
@@ -289,6 +324,14 @@ FORK = """
             act()
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+
+    def assert_refused(attempt):
+        try:
+            attempt()
+        except RuntimeError as error:
+            assert "forked" in str(error) and "spawn" in str(error), error
+        else:
+            raise AssertionError("no error")
 """
 
 
@@ -308,15 +351,12 @@ def test_a_forked_child_fails_with_a_clear_error_instead_of_hanging(
             carrier[1] = 2.0
         attempts = (
             lambda: carrier[0], write, lambda: sw.Metal(3), lambda: sw.add(tensor, tensor),
-            lambda: sw.copy(tensor, sw.CPU(3)),
+            lambda: sw.copy(tensor, sw.CPU(3)), lambda: carrier.new_like([1.0]),
+            lambda: sw.copy(sw.friendly.ones(3), carrier), lambda: carrier.allocate_like(1),
         )
         for attempt in attempts:
-            try:
-                attempt()
-            except RuntimeError as error:
-                assert "forked" in str(error) and "spawn" in str(error), error
-            else:
-                raise AssertionError("no error")
+            assert_refused(attempt)
+        assert (carrier.size(), carrier.dtype(), carrier.version) == (3, sw.DType.Float32, 1)
         carrier._lock.acquire()  # as another thread of the parent may have done
         carrier.release()
         assert sw.add(sw.friendly.ones(2), sw.friendly.ones(2)).tolist() == [2.0, 2.0]
@@ -338,5 +378,22 @@ def test_a_child_that_was_forked_before_uses_metal(run_program: Callable[..., st
 
     assert sw.Metal.__name__ == "Metal"
     in_child(act)
+    """
+    )
+
+
+@pytest.mark.rule("MT-51", "G-14")
+def test_a_fork_of_a_process_that_used_mlx_without_metal_fails_too(
+    run_program: Callable[..., str],
+) -> None:
+    run_program(
+        FORK
+        + """
+    import mlx.core as mx
+
+    mx.eval(mx.add(mx.ones(3), mx.ones(3)))  # starts its threads
+
+    in_child(lambda: assert_refused(lambda: sw.Metal(3)))
+    assert sw.Metal(3).size() == 3
     """
     )

@@ -1,6 +1,7 @@
 """State of the package at the moment of a fork."""
 
 import os
+import sys
 from collections.abc import Callable
 from threading import Lock, RLock, local
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -39,6 +40,25 @@ def run_in_child(callback: Callable[[], object]) -> None:
     """
     if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
         os.register_at_fork(after_in_child=callback)
+
+
+_imported_before: Final[set[str]] = set()
+
+
+def was_imported_before_fork(module: str) -> bool:
+    """Tell whether this process was forked from one that had imported a module, by then.
+
+    Args:
+        module: The module's full name.
+    """
+    return module in _imported_before
+
+
+def _note_imports() -> None:
+    _imported_before.update(sys.modules)
+
+
+run_in_child(_note_imports)
 
 
 def _take() -> None:

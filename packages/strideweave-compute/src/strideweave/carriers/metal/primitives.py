@@ -37,6 +37,7 @@ concatenate = partial(mx.concatenate, stream=_DEVICE)
 contiguous = partial(mx.contiguous, stream=_DEVICE)
 conv_general = partial(mx.conv_general, stream=_DEVICE)
 cos = partial(mx.cos, stream=_DEVICE)
+cumprod = partial(mx.cumprod, stream=mx.cpu)  # in order
 cumsum = partial(mx.cumsum, stream=mx.cpu)  # in order
 divide = partial(mx.divide, stream=_device_of("divide"))
 equal = partial(mx.equal, stream=_device_of("equal"))
@@ -64,7 +65,6 @@ negative = partial(mx.negative, stream=_device_of("negative"))
 not_equal = partial(mx.not_equal, stream=_device_of("not_equal"))
 pad = partial(mx.pad, stream=_DEVICE)
 power = partial(mx.power, stream=_DEVICE)
-prod = partial(mx.prod, stream=mx.cpu)  # in order
 put_along_axis = partial(mx.put_along_axis, stream=_DEVICE)
 remainder = partial(mx.remainder, stream=_device_of("remainder"))
 reshape = partial(mx.reshape, stream=_DEVICE)
@@ -101,7 +101,7 @@ def converted(array: mx.array, dtype: mx.Dtype) -> mx.array:
 
 
 def copied(array: mx.array) -> mx.array:
-    """The same values in memory of their own; other ways to give an array again share it."""
+    """The same values in memory of their own; other ways to give an array again may share it."""
     return where(_ALWAYS, array, array)
 
 

@@ -8,7 +8,7 @@ from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, final
 
-from strideweave._fork import hold_across_fork, run_in_child
+from strideweave._fork import hold_across_fork, was_imported_before_fork
 from strideweave._record import record
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 VARIABLE: Final = "STRIDEWEAVE_METAL_DEVICE"
 """The environment variable that chooses the device of a process."""
 
+_CORE: Final = "mlx.core"
 _INSTALLATION = "pip install 'strideweave-compute[metal]'"
 
 
@@ -38,16 +39,7 @@ class Runtime:
 
 _lock = RLock()
 _loaded: Runtime | None = None
-_is_lost = False
-
-
-def _lose() -> None:
-    global _is_lost
-    _is_lost = _loaded is not None
-
-
 hold_across_fork(_lock)
-run_in_child(_lose)
 
 
 def load() -> Runtime:
@@ -58,13 +50,14 @@ def load() -> Runtime:
 
     Raises:
         RuntimeError: The choice is none, the device cannot exist here, or MLX is not installed, not
-            importable or without that device; or the process is a fork of one that had loaded it.
+            importable or without that device; or the process was forked from one that had imported
+            it.
     """
     global _loaded
-    if _is_lost:
+    if is_lost():
         raise RuntimeError(
-            "Metal: this process was forked from one that used MLX, whose threads a fork does not "
-            "have; start processes with multiprocessing's 'spawn' method, or copy values to CPU "
+            "Metal: this process was forked from one that had imported MLX, whose threads a fork "
+            "lacks; start processes with multiprocessing's 'spawn' method, or copy values to CPU "
             "before the fork"
         )
     if _loaded is None:
@@ -75,8 +68,11 @@ def load() -> Runtime:
 
 
 def is_lost() -> bool:
-    """Tell whether this process was forked from one that had loaded MLX, which is lost here."""
-    return _is_lost
+    """Tell whether this process was forked from one that had imported MLX, whose threads it lacks.
+
+    It does not matter who imported it.
+    """
+    return was_imported_before_fork(_CORE)
 
 
 def _load() -> Runtime:
@@ -107,7 +103,7 @@ def _imported_core() -> ModuleType:
     # Where a build of MLX would multiply matrices in fewer bits, this turns it off.
     os.environ["MLX_ENABLE_TF32"] = "0"
     try:
-        return import_module("mlx.core")
+        return import_module(_CORE)
     except Exception as error:
         raise RuntimeError(missing.format(f"could not be imported ({error})")) from error
 

@@ -33,7 +33,11 @@ def from_host(values: Array) -> Slots:
     """Copy one dimension of host memory, of an element type and byte order that MLX stores.
 
     Any byte stands for a Bool, as others may have written it.
+
+    Raises:
+        RuntimeError: The process is a fork in which MLX is lost.
     """
+    runtime.load()
     return mx.array(zero_or_one(values))  # holds its values from the start
 
 

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy
+
 from strideweave.carriers.cpu.views import operands
 from strideweave.carriers.metal import primitives
 from strideweave.carriers.metal.kernels.frame import Compute, Kernel
@@ -16,7 +18,6 @@ else:
     mx = load().core
 
 _ZERO = primitives.constant(0.0)
-_NEGATIVE_ZERO = primitives.constant(-0.0)
 _BLOCK = 32
 """Terms that are added at once. MLX adds them one after the other, which loses more with each."""
 
@@ -46,15 +47,16 @@ def sum_of_rows(rows: mx.array) -> mx.array:
     return primitives.add(primitives.sum(rows, 0), _ZERO)
 
 
-def _reduce_extreme(reduce: Compute, winning_zero: mx.array, losing_zero: mx.array) -> Kernel:
+def _reduce_extreme(reduce: Compute, winner: float) -> Kernel:
     """Make the kernel that takes the largest or smallest value of every fiber; NaN wins.
 
     Args:
         reduce: Reduces over an axis, in any order among zeros of different sign.
-        winning_zero: The zero that wins over the other.
-        losing_zero: The other.
+        winner: The zero that wins over the other.
     """
-    winning_bits = primitives.view(winning_zero, mx.int32)
+    winning_zero, losing_zero = primitives.constant(winner), primitives.constant(-winner)
+    # From host data: a view would be work that only the importing thread could have done.
+    winning_bits = mx.array(numpy.array(winner, numpy.float32).view(numpy.int32))
 
     def kernel(invocation: ResolvedInvocation) -> Tensor:
         rows = _rows(invocation)
@@ -68,9 +70,11 @@ def _reduce_extreme(reduce: Compute, winning_zero: mx.array, losing_zero: mx.arr
 
 
 def _reduce_prod(invocation: ResolvedInvocation) -> Tensor:
-    # In the memory of one fiber after the other the order of the factors is fixed.
+    # A reduction has a partial product per lane of a vector; a scan has the order of memory.
     fibers = primitives.contiguous(primitives.transpose(_rows(invocation)))
-    return result(primitives.prod(fibers, 1), invocation.results[0])
+    running = primitives.cumprod(fibers, 1)
+    *_, last = primitives.split(running, [fibers.shape[1] - 1], 1)
+    return result(last, invocation.results[0])
 
 
 def _first_extreme(search: Compute) -> Kernel:
@@ -86,8 +90,8 @@ def _first_extreme(search: Compute) -> Kernel:
 KERNELS: dict[str, Kernel] = {
     "reduce_sum": _reduce_sum,
     "reduce_prod": _reduce_prod,
-    "reduce_max": _reduce_extreme(primitives.max, _ZERO, _NEGATIVE_ZERO),
-    "reduce_min": _reduce_extreme(primitives.min, _NEGATIVE_ZERO, _ZERO),
+    "reduce_max": _reduce_extreme(primitives.max, 0.0),
+    "reduce_min": _reduce_extreme(primitives.min, -0.0),
     "argmax": _first_extreme(primitives.argmax),
     "argmin": _first_extreme(primitives.argmin),
 }

@@ -21,7 +21,8 @@ def _cumsum(invocation: ResolvedInvocation) -> Tensor:
 
 def _flip(invocation: ResolvedInvocation) -> Tensor:
     steps = slices(invocation, 0, parameter(invocation, 1))
-    return result(primitives.flip(steps, 1), invocation.results[0])
+    # The reversal of a single step is the operand itself, and shares all of its memory.
+    return result(primitives.copied(primitives.flip(steps, 1)), invocation.results[0])
 
 
 KERNELS: dict[str, Kernel] = {"cumsum": _cumsum, "flip": _flip}
