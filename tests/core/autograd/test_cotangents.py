@@ -52,6 +52,22 @@ def test_injective_tensor_needs_its_own_layout(f: Callable[..., Any]) -> None:
     assert x.grad is None and gaps.grad is None
 
 
+@pytest.mark.rule("A-13", "A-30")
+@pytest.mark.parametrize("strides", ["1,1", "1,0"])
+def test_strides_of_extent_one_make_no_difference(
+    f: Callable[..., Any], values: Callable[..., list[float]], strides: str
+) -> None:
+    layout = f"(3,1):({strides})"
+    x = f([1.0, 2.0, 3.0], "(3,1):(1,3)")
+    (x * 2.0).backward(f([1.0, 0.0, -1.0], layout))
+    assert values(x.grad) == [2.0, 0.0, -2.0] and x.grad.layout == x.layout
+    x.backward(f([1.0, 1.0, 1.0], layout))
+    assert values(x.grad) == [3.0, 1.0, -1.0]
+    batch = f([1.0, 2.0] * 3, f"(2,3,1):(3,{strides})")
+    (stacked,) = grad(x * 2.0, [x], batch, batched=True)
+    assert values(stacked) == [2.0, 4.0] * 3
+
+
 @pytest.mark.rule("A-13", "T-40")
 @pytest.mark.parametrize("layout", ["(4,2):(1,4)", "(4,2):(2,1)", "(4,2):(3,20)"])
 def test_broadcast_tensor_takes_its_shape_in_any_injective_layout(

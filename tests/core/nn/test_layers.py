@@ -96,8 +96,23 @@ def test_mse_loss_refuses_other_layouts(make: Callable[..., Any]) -> None:
     for arguments, name in (((3, flat), "prediction"), ((flat, 3), "target")):
         with pytest.raises(TypeError, match=f"{name} must be a Tensor.*from_numpy"):
             loss(*arguments)
-    with pytest.raises(ValueError, match="layouts must match"):
+    with pytest.raises(ValueError, match=r"layouts must match.*tensor \+ 0\.0.*asfortranarray"):
         nn.MSELoss()(flat, make([1.0] * 4, "(2,2):(2,1)"))
+    with pytest.raises(ValueError, match=r"layouts must match.*one shape"):
+        nn.MSELoss()(flat, make([1.0] * 4, "(4,1):(1,4)"))
+    assert nn.MSELoss()(flat, make([1.0] * 4, "(2,2):(2,1)") + 0.0).tolist() == [0.0]
+
+
+@pytest.mark.rule("N-34")
+@pytest.mark.parametrize("layout", ["(3,1):(1,1)", "(3,1):(1,0)", "(3,1):(1,3)"])
+def test_mse_loss_ignores_strides_of_extent_one(make: Callable[..., Any], layout: str) -> None:
+    prediction, target = make([1.0, 2.0, 3.0], "(3,1):(1,3)"), make([1.0, 2.0, 6.0], layout)
+    loss = nn.MSELoss()(prediction, target)
+    assert loss.tolist() == [3.0]
+    loss.backward()
+    assert sw.friendly.to_list(prediction.grad) == [0.0, 0.0, -2.0]
+    assert target.grad.layout == target.layout
+    assert sw.friendly.to_list(target.grad) == [0.0, 0.0, 2.0]
 
 
 def rows(make: Callable[..., Any], *values: tuple[float, ...], layout: str | None = None) -> Any:

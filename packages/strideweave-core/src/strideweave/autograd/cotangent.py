@@ -36,7 +36,8 @@ def require_cotangent(target: Tensor, gradient: object, subject: str) -> Tensor:
         subject: Who supplies it; error messages start with it.
 
     Returns:
-        The gradient itself.
+        The gradient; where its strides of extent 1 are others, over the same storage in the
+        target's layout.
 
     Raises:
         TypeError: It is not a Tensor.
@@ -48,7 +49,7 @@ def require_cotangent(target: Tensor, gradient: object, subject: str) -> Tensor:
         raise TypeError(f"{subject} requires a Tensor gradient, got {type(gradient).__qualname__}")
     require_one_subtensor(gradient, "backward")
     if gradient.layout != target.layout or not target.layout.is_injective:
-        _require_layout(target, gradient, subject)
+        gradient = _fitting(target, gradient, subject)
     if gradient.carrier.is_released():
         raise RuntimeError(
             f"{subject}: the gradient's {type(gradient.carrier).__qualname__} carrier is released; "
@@ -72,12 +73,15 @@ def admit_cotangent(target: Tensor, gradient: Tensor) -> Tensor:
     return placed_copy(gradient, target.carrier, gradient.layout)
 
 
-def _require_layout(target: Tensor, gradient: Tensor, subject: str) -> None:
+def _fitting(target: Tensor, gradient: Tensor, subject: str) -> Tensor:
     wanted, found = target.layout, gradient.layout
     if wanted.is_injective:
+        if wanted._agrees_with(found):
+            return tensor_over(gradient.carrier, gradient.offset, wanted)
         raise ValueError(
             f"{subject}: gradient layout must match tensor layout, strides and gaps included: "
-            f"the tensor has {wanted!r}, the gradient {found!r}"
+            f"the tensor has {wanted!r}, the gradient {found!r}; "
+            "strideweave.friendly.tensor(values, layout=tensor.layout) makes one that does"
         )
     if not wanted.has_broadcast_aliasing_only:
         raise ValueError(
@@ -90,3 +94,4 @@ def _require_layout(target: Tensor, gradient: Tensor, subject: str) -> None:
             f"{subject}: the gradient of a broadcast tensor needs the same shape in an injective "
             f"layout: the tensor has {wanted!r}, the gradient {found!r}"
         )
+    return gradient

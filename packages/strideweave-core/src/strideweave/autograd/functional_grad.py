@@ -141,7 +141,7 @@ def _seeds(output: Tensor, cotangents: object, batched: bool) -> list[Tensor]:
     if (
         len(layout) == 0
         or not isinstance(layout.shape.top_level[0], int)
-        or (layout[1:] != output.layout)
+        or not layout[1:]._agrees_with(output.layout)
     ):
         raise ValueError(
             "grad: batched cotangents need one extra leaf mode in front of the modes of the "

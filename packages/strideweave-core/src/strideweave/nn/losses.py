@@ -32,7 +32,8 @@ class MSELoss(Module):
 
         Args:
             prediction: Two flat modes.
-            target: The same layout; a differentiable one receives a gradient too.
+            target: The same layout, but for strides of extent 1; a differentiable one receives a
+                gradient too.
 
         Returns:
             The loss in the layout ``(1):(1)``.
@@ -51,11 +52,7 @@ class MSELoss(Module):
             raise ValueError(
                 f"MSELoss: prediction must be a flat two-mode tensor, got {prediction.layout!r}"
             )
-        if target.layout != prediction.layout:
-            raise ValueError(
-                f"MSELoss: prediction and target layouts must match, got {prediction.layout!r} "
-                f"and {target.layout!r}"
-            )
+        _require_one_layout(prediction.layout, target.layout)
         difference = functional.sub(prediction, target)
         squares = functional.mul(difference, difference)
         total = functional.reduce_sum(squares, "row column -> 1")
@@ -104,6 +101,18 @@ class CrossEntropyLoss(Module):
         picked = functional.gather(reshape(shifted, Shape(batch * classes)), picks, 0)
         losses = functional.sub(functional.log(sums), picked)
         return functional.mul(functional.reduce_sum(losses, "row -> 1"), 1.0 / batch)
+
+
+def _require_one_layout(prediction: Layout, target: Layout) -> None:
+    if prediction._agrees_with(target):
+        return
+    remedy = "bring both to one shape"
+    if prediction.shape == target.shape:
+        remedy = "tensor + 0.0 is column-major, and so is from_numpy(numpy.asfortranarray(array))"
+    raise ValueError(
+        f"MSELoss: prediction and target layouts must match, got {prediction} and {target}; "
+        f"{remedy}"
+    )
 
 
 def _is_flat_matrix(layout: Layout) -> bool:
