@@ -95,6 +95,16 @@ def constant(value: float) -> mx.array:
     return mx.array(value, mx.float32)
 
 
+ZERO: Final = constant(0.0)
+"""Also what a sum starts from, so that it is never -0.0."""
+
+ONE: Final = constant(1.0)
+HALF: Final = constant(0.5)
+
+MAGNITUDE_BITS: Final = mx.array(0x7FFFFFFF, mx.int32)
+"""All bits of a Float32 but its sign."""
+
+
 def converted(array: mx.array, dtype: mx.Dtype) -> mx.array:
     """The values in another element type, rounded to nearest even."""
     return array if array.dtype == dtype else array.astype(dtype, _DEVICE)

@@ -10,21 +10,18 @@ from strideweave.ops import binary32
 if TYPE_CHECKING:
     import mlx.core as mx
 
-_ZERO = primitives.constant(0.0)
-_ONE = primitives.constant(1.0)
-_HALF = primitives.constant(0.5)
 _INVERSE_SQRT_2 = primitives.constant(binary32.INVERSE_SQRT_2)
 _LEAKY_SLOPE = primitives.constant(binary32.LEAKY_SLOPE)
 
 
 def _relu(values: "mx.array") -> "mx.array":
     # A maximum would keep NaN.
-    return primitives.where(primitives.greater(values, _ZERO), values, _ZERO)
+    return primitives.where(primitives.greater(values, primitives.ZERO), values, primitives.ZERO)
 
 
 def _gelu(values: "mx.array") -> "mx.array":
-    bell = primitives.add(_ONE, erf(primitives.multiply(values, _INVERSE_SQRT_2)))
-    return primitives.multiply(primitives.multiply(values, _HALF), bell)
+    bell = primitives.add(primitives.ONE, erf(primitives.multiply(values, _INVERSE_SQRT_2)))
+    return primitives.multiply(primitives.multiply(values, primitives.HALF), bell)
 
 
 def _silu(values: "mx.array") -> "mx.array":
@@ -32,17 +29,17 @@ def _silu(values: "mx.array") -> "mx.array":
 
 
 def _softplus(values: "mx.array") -> "mx.array":
-    return primitives.logaddexp(values, _ZERO)
+    return primitives.logaddexp(values, primitives.ZERO)
 
 
 def _elu(values: "mx.array") -> "mx.array":
-    is_positive = primitives.greater(values, _ZERO)
+    is_positive = primitives.greater(values, primitives.ZERO)
     return primitives.where(is_positive, values, primitives.expm1(values))
 
 
 def _leaky_relu(values: "mx.array") -> "mx.array":
     below = primitives.multiply(values, _LEAKY_SLOPE)
-    return primitives.where(primitives.greater_equal(values, _ZERO), values, below)
+    return primitives.where(primitives.greater_equal(values, primitives.ZERO), values, below)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -16,9 +16,6 @@ from strideweave.tensor.tensor import Tensor
 if TYPE_CHECKING:
     import mlx.core as mx
 
-ZERO = primitives.constant(0.0)
-"""Where every sum starts, so that none is -0.0."""
-
 BLOCK = 256
 """Terms of a product that MLX adds one after the other, before that loses too much."""
 
@@ -26,14 +23,14 @@ BLOCK = 256
 def _matmul(invocation: ResolvedInvocation) -> Tensor:
     lhs, rhs = (_matrices(invocation, position) for position in (0, 1))
     sums = product(primitives.transpose(rhs), lhs)
-    return result(primitives.add(sums, ZERO), invocation.results[0])
+    return result(primitives.add(sums, primitives.ZERO), invocation.results[0])
 
 
 def _batched_matmul(invocation: ResolvedInvocation) -> Tensor:
     lhs, rhs = (
         primitives.transpose(_matrices(invocation, position), (2, 0, 1)) for position in (0, 1)
     )
-    sums = primitives.add(product(primitives.transpose(rhs, (0, 2, 1)), lhs), ZERO)
+    sums = primitives.add(product(primitives.transpose(rhs, (0, 2, 1)), lhs), primitives.ZERO)
     return result(primitives.transpose(sums, (1, 2, 0)), invocation.results[0])
 
 

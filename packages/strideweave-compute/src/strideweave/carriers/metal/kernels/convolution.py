@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from strideweave.carriers.metal import primitives
-from strideweave.carriers.metal.kernels.contractions import BLOCK, ZERO, product
+from strideweave.carriers.metal.kernels.contractions import BLOCK, product
 from strideweave.carriers.metal.kernels.frame import Kernel
 from strideweave.carriers.metal.kernels.reductions import sum_of_rows
 from strideweave.carriers.metal.views import operand, result
@@ -35,7 +35,7 @@ def _conv_general(invocation: ResolvedInvocation) -> Tensor:
     is_known = sizes.groups == 1 and len(modes) <= _MOST_MLX_MODES and prod(taps) <= BLOCK
     convolve = _by_channels if is_known else _by_taps
     sums = convolve(spaced, weights, sizes, modes)
-    return result(primitives.add(sums, ZERO), invocation.results[0])
+    return result(primitives.add(sums, primitives.ZERO), invocation.results[0])
 
 
 def _spaced(lhs: "mx.array", sizes: Convolution, modes: Modes) -> "mx.array":
@@ -46,7 +46,7 @@ def _spaced(lhs: "mx.array", sizes: Convolution, modes: Modes) -> "mx.array":
         if mode.lhs_dilation > 1:
             spaced = _dilated(spaced, axis, mode)
     padding = [(mode.before, mode.after) for mode in modes]
-    return primitives.pad(spaced, [*padding, (0, 0), (0, 0)], constant_values=ZERO)
+    return primitives.pad(spaced, [*padding, (0, 0), (0, 0)], constant_values=primitives.ZERO)
 
 
 def _dilated(array: "mx.array", axis: int, mode: SpatialMode) -> "mx.array":
@@ -54,7 +54,7 @@ def _dilated(array: "mx.array", axis: int, mode: SpatialMode) -> "mx.array":
     outer, inner = array.shape[:axis], array.shape[axis + 1 :]
     holes = [(0, 0)] * (axis + 1) + [(0, mode.lhs_dilation - 1)] + [(0, 0)] * len(inner)
     parted = primitives.reshape(array, (*outer, mode.extent, 1, *inner))
-    filled = primitives.pad(parted, holes, constant_values=ZERO)
+    filled = primitives.pad(parted, holes, constant_values=primitives.ZERO)
     joined = primitives.reshape(filled, (*outer, -1, *inner))
     return primitives.split(joined, [mode.lhs_span], axis)[0]
 

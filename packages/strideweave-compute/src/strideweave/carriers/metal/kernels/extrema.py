@@ -8,8 +8,6 @@ from strideweave.carriers.metal.kernels.frame import Kernel, pointwise
 if TYPE_CHECKING:
     import mlx.core as mx
 
-_ZERO = primitives.constant(0.0)
-
 
 def _maximum(lhs: "mx.array", rhs: "mx.array") -> "mx.array":
     """The larger value; +0.0 where both are zeros of different sign."""
@@ -25,7 +23,9 @@ def _minimum(lhs: "mx.array", rhs: "mx.array") -> "mx.array":
 
 
 def _are_zeros(lhs: "mx.array", rhs: "mx.array") -> "mx.array":
-    return primitives.logical_and(primitives.equal(lhs, _ZERO), primitives.equal(rhs, _ZERO))
+    return primitives.logical_and(
+        primitives.equal(lhs, primitives.ZERO), primitives.equal(rhs, primitives.ZERO)
+    )
 
 
 def _clamp(values: "mx.array", lower: "mx.array", upper: "mx.array") -> "mx.array":

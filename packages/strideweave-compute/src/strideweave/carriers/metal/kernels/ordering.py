@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 else:
     mx = load().core
 
-_MAGNITUDE = mx.array(0x7FFFFFFF, mx.int32)
 _NO_BITS = mx.array(0, mx.int32)
 _RANK_OF_NAN = mx.array(2**31, mx.int64)
 
@@ -61,7 +60,7 @@ def _positions(fibers: mx.array, ordering: Ordering) -> mx.array:
 def _ranks(values: mx.array) -> mx.array:
     """Integers in the order of the values: 0 for both zeros, the largest for NaNs."""
     bits = primitives.view(values, mx.int32)
-    magnitudes = primitives.bitwise_and(bits, _MAGNITUDE)
+    magnitudes = primitives.bitwise_and(bits, primitives.MAGNITUDE_BITS)
     signed = primitives.where(
         primitives.less(bits, _NO_BITS), primitives.negative(magnitudes), magnitudes
     )

@@ -13,5 +13,5 @@ KERNELS: dict[str, Kernel] = {
     "logical_and": pointwise(primitives.logical_and),
     "logical_or": pointwise(primitives.logical_or),
     "logical_xor": pointwise(primitives.not_equal),
-    "logical_not": pointwise(partial(primitives.equal, primitives.constant(0.0))),
+    "logical_not": pointwise(partial(primitives.equal, primitives.ZERO)),
 }

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 else:
     mx = load().core
 
-_ZERO = primitives.constant(0.0)
 _BLOCK = 32
 """Terms that are added at once. MLX adds them one after the other, which loses more with each."""
 
@@ -44,7 +43,7 @@ def sum_of_rows(rows: mx.array) -> mx.array:
         sums = primitives.sum(primitives.reshape(whole, (blocks, _BLOCK, *others)), 1)
         rows = primitives.concatenate([sums, *rest]) if rest else sums
     # MLX leaves a sum of only -0.0 negative.
-    return primitives.add(primitives.sum(rows, 0), _ZERO)
+    return primitives.add(primitives.sum(rows, 0), primitives.ZERO)
 
 
 def _reduce_extreme(reduce: Compute, winner: float) -> Kernel:
@@ -63,7 +62,7 @@ def _reduce_extreme(reduce: Compute, winner: float) -> Kernel:
         extremes = reduce(rows, 0)
         wins = primitives.equal(primitives.view(rows, mx.int32), winning_bits)
         zeros = primitives.where(primitives.any(wins, 0), winning_zero, losing_zero)
-        is_zero = primitives.equal(extremes, _ZERO)
+        is_zero = primitives.equal(extremes, primitives.ZERO)
         return result(primitives.where(is_zero, zeros, extremes), invocation.results[0])
 
     return kernel

@@ -7,15 +7,13 @@ from strideweave.carriers.metal.views import result, slices
 from strideweave.operation.invocation import ResolvedInvocation
 from strideweave.tensor.tensor import Tensor
 
-_ZERO = primitives.constant(0.0)
-
 
 def _cumsum(invocation: ResolvedInvocation) -> Tensor:
     steps = primitives.transpose(slices(invocation, 0, parameter(invocation, 1)), (0, 2, 1))
     # In the memory of one fiber after the other the order of the terms is fixed.
     sums = primitives.cumsum(primitives.contiguous(steps), 2)
     # The start is a real term, which makes a leading -0.0 a +0.0.
-    started = primitives.add(sums, _ZERO)
+    started = primitives.add(sums, primitives.ZERO)
     return result(primitives.transpose(started, (0, 2, 1)), invocation.results[0])
 
 

@@ -12,26 +12,22 @@ if TYPE_CHECKING:
 else:
     mx = load().core
 
-_ZERO = primitives.constant(0.0)
-_ONE = primitives.constant(1.0)
 _TWO = primitives.constant(2.0)
-_HALF = primitives.constant(0.5)
 _EXP_LIMIT = primitives.constant(88.0)
 """Up to here MLX's exponential is finite; the true limit is 88.72."""
-_MAGNITUDE = mx.array(0x7FFFFFFF, mx.int32)
 _SIGN = mx.array(-0x80000000, mx.int32)
 
 
 def with_sign_of(source: mx.array, magnitude: mx.array) -> mx.array:
     """Combine the magnitude of one Float32 array with the sign bit of another."""
     sign = primitives.bitwise_and(primitives.view(source, mx.int32), _SIGN)
-    bits = primitives.bitwise_and(primitives.view(magnitude, mx.int32), _MAGNITUDE)
+    bits = primitives.bitwise_and(primitives.view(magnitude, mx.int32), primitives.MAGNITUDE_BITS)
     return primitives.view(primitives.bitwise_or(sign, bits), mx.float32)
 
 
 def exp(values: mx.array) -> mx.array:
     """Exponential, as the square of a root where MLX's own would overflow too early."""
-    root = primitives.exp(primitives.multiply(values, _HALF))
+    root = primitives.exp(primitives.multiply(values, primitives.HALF))
     return primitives.where(
         primitives.greater(values, _EXP_LIMIT),
         primitives.multiply(root, root),
@@ -41,8 +37,8 @@ def exp(values: mx.array) -> mx.array:
 
 def _sign(values: mx.array) -> mx.array:
     # By comparisons, because MLX's own sign of NaN is 0.
-    above = primitives.converted(primitives.greater(values, _ZERO), mx.float32)
-    below = primitives.converted(primitives.less(values, _ZERO), mx.float32)
+    above = primitives.converted(primitives.greater(values, primitives.ZERO), mx.float32)
+    below = primitives.converted(primitives.less(values, primitives.ZERO), mx.float32)
     is_nan = primitives.not_equal(values, values)
     return primitives.where(is_nan, values, primitives.subtract(above, below))
 
@@ -51,13 +47,13 @@ def _odd(function: Compute) -> Compute:
     """Keep the sign of a zero, which MLX changes in some functions that are zero there."""
 
     def compute(values: mx.array) -> mx.array:
-        return primitives.where(primitives.equal(values, _ZERO), values, function(values))
+        return primitives.where(primitives.equal(values, primitives.ZERO), values, function(values))
 
     return compute
 
 
 def _rsqrt(values: mx.array) -> mx.array:
-    return primitives.divide(_ONE, primitives.sqrt(values))
+    return primitives.divide(primitives.ONE, primitives.sqrt(values))
 
 
 erf = _odd(primitives.erf)
@@ -66,7 +62,7 @@ KERNELS: dict[str, Kernel] = {
     "neg": pointwise(primitives.negative),
     "abs": pointwise(primitives.abs),
     "sign": pointwise(_sign),
-    "recip": pointwise(partial(primitives.divide, _ONE)),
+    "recip": pointwise(partial(primitives.divide, primitives.ONE)),
     "sqrt": pointwise(primitives.sqrt),
     "rsqrt": pointwise(_rsqrt),
     "exp": pointwise(exp),
