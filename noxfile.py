@@ -127,13 +127,18 @@ def install_torch(session: nox.Session) -> None:
         session.env["STRIDEWEAVE_REQUIRE_TORCH"] = "1"
 
 
+def install_mlx(session: nox.Session) -> str:
+    """Install MLX, and give the device that Metal takes: MLX's CPU if nothing else is chosen."""
+    session.install(f"{next(DIST.glob('strideweave_compute-*.whl'))}[metal]")
+    session.env[METAL_DEVICE] = device = os.environ.get(METAL_DEVICE, "cpu")
+    return device
+
+
 @nox.session(requires=["wheels"])
 def metal(session: nox.Session) -> None:
     """Test Metal on MLX's CPU device, or on an Apple GPU where the environment chooses it."""
     install_wheels(session, list(LAYERS), *TEST_TOOLS, *TYPE_TOOLS, EXAMPLE_DATA)
-    session.install(f"{next(DIST.glob('strideweave_compute-*.whl'))}[metal]")
-    session.env[METAL_DEVICE] = device = os.environ.get(METAL_DEVICE, "cpu")
-    choice = "not slow" if device == "gpu" else "not slow and not metal"
+    choice = "not slow" if install_mlx(session) == "gpu" else "not slow and not metal"
     documents = ("tests/docs/test_docstrings.py", "tests/docs/test_markdown.py")
     run_pytest(session, "-n2", "-m", choice, "-k", "not docs or metal", "tests/metal", *documents)
     session.install(NUMPY_STUBS)
@@ -236,7 +241,8 @@ def examples(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Run slow tests, and the property tests with many more cases."""
     install_wheels(session, list(LAYERS), *TEST_TOOLS, EXAMPLE_DATA)
-    folders = (f"tests/{name}" for name in (*LAYERS, "integration"))
+    install_mlx(session)
+    folders = (f"tests/{name}" for name in (*LAYERS, "metal", "integration"))
     patience = ("-o", "faulthandler_timeout=1200")
     choice = ("-m", "slow or hypothesis", "--hypothesis-profile=slow")
     run_pytest(session, "-n2", *patience, *choice, *folders)
