@@ -1,6 +1,7 @@
 """Which cotangents a tensor accepts."""
 
 from strideweave.autograd.buffers import placed_copy
+from strideweave.layout.agreement import agree
 from strideweave.tensor.boundary import require_one_subtensor
 from strideweave.tensor.tensor import Tensor, tensor_over
 
@@ -76,7 +77,7 @@ def admit_cotangent(target: Tensor, gradient: Tensor) -> Tensor:
 def _fitting(target: Tensor, gradient: Tensor, subject: str) -> Tensor:
     wanted, found = target.layout, gradient.layout
     if wanted.is_injective:
-        if wanted._agrees_with(found):
+        if agree(wanted, found):
             return tensor_over(gradient.carrier, gradient.offset, wanted)
         raise ValueError(
             f"{subject}: gradient layout must match tensor layout, strides and gaps included: "

@@ -8,6 +8,7 @@ from strideweave.autograd.cotangent import (
     require_cotangent,
 )
 from strideweave.autograd.traversal import Graph, Totals, gathered_gradient, sweep
+from strideweave.layout.agreement import agree
 from strideweave.operation.grad_mode import no_grad
 from strideweave.operation.recording import unrecorded
 from strideweave.tensor.boundary import require_one_subtensor
@@ -141,7 +142,7 @@ def _seeds(output: Tensor, cotangents: object, batched: bool) -> list[Tensor]:
     if (
         len(layout) == 0
         or not isinstance(layout.shape.top_level[0], int)
-        or not layout[1:]._agrees_with(output.layout)
+        or not agree(layout[1:], output.layout)
     ):
         raise ValueError(
             "grad: batched cotangents need one extra leaf mode in front of the modes of the "

@@ -718,19 +718,6 @@ class Layout(IndexMap):
     def _structural_injectivity(self) -> bool | None:
         return injectivity.structural_injectivity(self._leaves)
 
-    def _agrees_with(self, other: Layout) -> bool:
-        """Whether both have one shape and give every coordinate of it the same index.
-
-        Only 0 is ever multiplied by the stride of an extent of 1, so it does not matter.
-        """
-        if self.shape != other.shape:
-            return False
-        strides = zip(self.leaf_strides, other.leaf_strides, strict=True)
-        return all(
-            extent == 1 or mine == theirs
-            for extent, (mine, theirs) in zip(self.leaf_extents, strides, strict=True)
-        )
-
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True

@@ -6,6 +6,7 @@ import strideweave.functional as functional
 import strideweave.host as host
 from strideweave.dtype import DType
 from strideweave.layout import Layout, Shape
+from strideweave.layout.agreement import agree
 from strideweave.module import Module
 from strideweave.operation.grad_mode import no_grad
 from strideweave.operation.policy import INT32_MAX
@@ -104,7 +105,7 @@ class CrossEntropyLoss(Module):
 
 
 def _require_one_layout(prediction: Layout, target: Layout) -> None:
-    if prediction._agrees_with(target):
+    if agree(prediction, target):
         return
     remedy = "bring both to one shape"
     if prediction.shape == target.shape:
