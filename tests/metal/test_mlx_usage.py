@@ -367,7 +367,7 @@ def test_a_forked_child_fails_with_a_clear_error_instead_of_hanging(
     )
 
 
-@pytest.mark.rule("MT-2", "G-14")
+@pytest.mark.rule("MT-2", "MT-51", "G-14")
 def test_a_child_that_was_forked_before_uses_metal(run_program: Callable[..., str]) -> None:
     run_program(
         FORK
