@@ -197,6 +197,7 @@ def test_a_write_beyond_the_capacity_stores_all_tiles_or_none(
 ) -> None:
     carrier = tiled((4,), (2,), stored=True, capacity=2, policy=policy)
     carrier.promote(TileSet([(3,)]))
+    last = [2] if policy else [1, 2]
     part = Tensor(carrier, 1, Layout.parse("(4):(1)"))
     with monkeypatch.context() as patch:
         answers = iter([packed_like, packed_like])
@@ -209,7 +210,35 @@ def test_a_write_beyond_the_capacity_stores_all_tiles_or_none(
     assert full(carrier).tolist() == [*range(8)] and carrier.version == 0
     part[...] = 7
     assert full(carrier).tolist() == [0, 7, 7, 7, 7, 5, 6, 7] and carrier.version == 1
-    assert carrier.primary_tiles == TileSet([(2,), (3,)])
+    assert carrier.dirty_tiles == TileSet([(number,) for number in last])
+    assert carrier.primary_tiles == TileSet([(n,) for n in (*last, *([3] if policy else []))])
+
+
+@pytest.mark.rule("TE-40", "TE-97", "G-7")
+def test_the_room_of_replaced_tiles_is_theirs(
+    tiled: Any, full: Callable[..., Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carrier = tiled((4,), (2,), stored=True, capacity=2)
+    refused = []
+
+    def packed(*given: Any) -> Carrier:
+        for request in (lambda: carrier.promote(TileSet([(3,)])), carrier.release):
+            with pytest.raises((MemoryError, RuntimeError)) as caught:
+                request()
+            refused.append(type(caught.value))
+        return packed_like(*given)
+
+    monkeypatch.setattr("strideweave.carriers.tiled_evictable.replacement.packed_like", packed)
+    Tensor(carrier, 0, Layout.parse("(6):(1)"))[...] = 7
+    assert refused == [MemoryError, RuntimeError] * 3
+    assert carrier.primary_tiles == carrier.dirty_tiles == TileSet([(1,), (2,)])
+    assert full(carrier).tolist() == [7] * 6 + [6, 7] and carrier.version == 1
+    carrier.promote(TileSet([(3,)]))
+    before = carrier.residency_stats()
+    full(carrier)[...] = full(tiled((4,), (2,)))
+    assert full(carrier).tolist() == [*range(8)]
+    after = carrier.residency_stats()
+    assert after.promotions - before.promotions == 0 and after.evictions == before.evictions
 
 
 @pytest.mark.rule("TE-23", "TE-24", "TE-102")

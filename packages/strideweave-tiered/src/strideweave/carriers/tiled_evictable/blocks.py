@@ -100,7 +100,7 @@ class StreamedOperand:
         The strides are 0 along leaves that repeat values.
         """
         number, local = self._grid.locate(self._slot(box))
-        return number, local, layout_of(box_shape(self.layout, box), self._strides)
+        return number, local, layout_of(_box_shape(self.layout, box), self._strides)
 
     def prefetch(self, box: Box) -> None:
         """Begin to bring the tile of a box that comes next."""
@@ -139,7 +139,7 @@ def _merged_axes(grid: TileGrid) -> list[tuple[int, int, int, int]]:
     return runs
 
 
-def box_shape(layout: Layout, box: Box) -> Shape:
+def _box_shape(layout: Layout, box: Box) -> Shape:
     return Shape(nest(layout.shape.top_level, [length for _, length in box]))
 
 
@@ -242,7 +242,7 @@ def window(layout: Layout, box: Box) -> tuple[int, Layout]:
     """Place a box in a layout: its first slot, and the layout from there."""
     strides = layout.leaf_strides
     offset = sum(start * stride for (start, _), stride in zip(box, strides, strict=True))
-    return offset, layout_of(box_shape(layout, box), strides)
+    return offset, layout_of(_box_shape(layout, box), strides)
 
 
 def with_blocks(invocation: ResolvedInvocation, blocks: Sequence[Tensor]) -> list[object]:

@@ -107,30 +107,36 @@ def replace(
 
     What storing values raises propagates, and nothing has changed.
     """
-    _require_writable(state, numbers)
-    kept = 0
-    if state.capacity is not None:
-        others = state.occupants.keys() - set(numbers)
-        kept = max(0, len(numbers) + len(others) - state.capacity)
     fresh: dict[int, Carrier] = {}
+    tiles = [state.tiles[number] for number in numbers]
+    with lock:
+        for tile in tiles:
+            require_writable(state, tile)
+        kept = 0
+        if state.capacity is not None:
+            others = state.occupants.keys() - set(numbers)
+            kept = max(0, len(numbers) + len(others) - state.capacity)
+        for tile in tiles:
+            tile.holder = fresh
+        for tile in tiles[kept:]:
+            state.occupants[tile.number] = tile  # nobody else takes the room meanwhile
     try:
         with quiet():
             for position, number in enumerate(numbers):
                 prototype = state.secondary if position < kept else state.primary
                 fresh[number] = packed_like(state, prototype, region_of(number))
         with lock:
-            _require_writable(state, numbers)
             dropped = _swap(state, fresh, kept)
     except BaseException:
         release_all(fresh.values())
         raise
+    finally:
+        with lock:
+            for tile in tiles:
+                tile.holder = None
+                if tile.location != "primary":
+                    state.occupants.pop(tile.number, None)
     release_all(dropped)
-
-
-def _require_writable(state: ResidencyState, numbers: Sequence[int]) -> None:
-    with lock:
-        for number in numbers:
-            require_writable(state, state.tiles[number])
 
 
 def _swap(state: ResidencyState, fresh: dict[int, Carrier], kept: int) -> list[Carrier | None]:
@@ -138,12 +144,15 @@ def _swap(state: ResidencyState, fresh: dict[int, Carrier], kept: int) -> list[C
     dropped: list[Carrier | None] = []
     for position, (number, storage) in enumerate(fresh.items()):
         tile = state.tiles[number]
+        was_primary = tile.location == "primary"
         dropped.append(tile.primary)
         if position < kept:
             dropped.append(tile.secondary)
+            state.counters.evictions += was_primary
             state.leave(tile)
             tile.secondary = storage
         else:
+            state.counters.promotions += not was_primary
             state.enter(tile, storage)
             tile.dirty = True
     return dropped

@@ -21,7 +21,7 @@ from strideweave.carriers.tiled_evictable.buffers import (
     write_slots,
 )
 from strideweave.carriers.tiled_evictable.capacity import held_numbers
-from strideweave.carriers.tiled_evictable.geometry import TileGrid, flat_layout
+from strideweave.carriers.tiled_evictable.geometry import TileGrid, flat_layout, running_products
 from strideweave.carriers.tiled_evictable.replacement import replace
 from strideweave.carriers.tiled_evictable.residency import promote_to_write
 from strideweave.carriers.tiled_evictable.state import ResidencyState, Tile, lock
@@ -108,8 +108,8 @@ def _read_piece(state: ResidencyState, piece: Piece, image: "memoryview[Any]") -
 def write_view(carrier: "TiledEvictable", tensor: Tensor, values: "memoryview[Any]") -> bool:
     """Store values, given in logical order, through an injective Tensor: all of them or none.
 
-    Tiles are promoted together and become dirty; those that the capacity cannot hold at one time
-    get new storage instead. A tile of implicit zeros that takes only zeros stays what it is.
+    Tiles are promoted together and become dirty; of more than the capacity holds at one time, the
+    last ones are. A tile of implicit zeros that takes only zeros stays what it is.
 
     Returns:
         False, with nothing written, where its leaves do not keep to the axes.
@@ -133,11 +133,11 @@ def write_view(carrier: "TiledEvictable", tensor: Tensor, values: "memoryview[An
                 for number in changed:
                     _write_tile(state, state.tiles[number], by_tile[number], values)
                 return True
-            has_room = _has_room(state, changed)
-        if not has_room:
+            fitting = _fitting(state, changed)
+        promote_to_write(state, fitting)
+        if len(fitting) < len(changed):
             replace(state, changed, lambda number: _rewritten(state, by_tile[number], values))
             return True
-        promote_to_write(state, changed)
 
 
 def _changed(
@@ -154,9 +154,12 @@ def _changed(
     )
 
 
-def _has_room(state: ResidencyState, numbers: Sequence[int]) -> bool:
-    held = held_numbers(state)
-    return state.capacity is None or len(held.union(numbers)) <= state.capacity
+def _fitting(state: ResidencyState, numbers: Sequence[int]) -> Sequence[int]:
+    """List those tiles that can be primary at one time, or one: the last ones, under the lock."""
+    if state.capacity is None:
+        return numbers
+    room = state.capacity - len(held_numbers(state).difference(numbers))
+    return numbers[-max(1, room) :]
 
 
 def _write_tile(
@@ -184,7 +187,7 @@ def _is_zero(piece: Piece, values: "memoryview[Any]") -> bool:
     extents = piece.logical.leaf_extents
     copy_region(
         Region(values, piece.ordinal, piece.logical),
-        Region(taken, 0, flat_layout(extents, _canonical(extents))),
+        Region(taken, 0, flat_layout(extents, running_products(extents))),
     )
     return is_zero(taken)
 
@@ -219,10 +222,6 @@ def _divided(carrier: "TiledEvictable", tensor: Tensor) -> list[Piece] | None:
     if count > _MANY_PIECES and count * _FEW_VALUES > layout.size:
         return None
     return list(_pieces(grid, columns, repeated))
-
-
-def _canonical(extents: Sequence[int]) -> tuple[int, ...]:
-    return tuple(prod(extents[:axis]) for axis in range(len(extents)))
 
 
 def _leaves_of_axes(
