@@ -248,9 +248,7 @@ def _mul_apart(invocation: ResolvedInvocation) -> Tensor:
     return by_reference(invocation)
 
 
-NeedsOperandsApart: Final = define(
-    "NeedsOperandsApart", kernels=[kernel("mul", _mul_apart), *references("tanh")]
-)
+NeedsOperandsApart: Final = define("NeedsOperandsApart", kernels=[kernel("mul", _mul_apart)])
 
 # Results come from a ring of buffers, which does not ask whether a buffer is still in use.
 _RING: Final = [bytearray(4096) for _ in range(16)]
@@ -327,7 +325,7 @@ BROKEN: Final[list[Broken]] = [
         COMPUTES,
         reset=_unlock_queue,
     ),
-    broken(NeedsOperandsApart, "gradients.operations", "gradient 0 of tanh", COMPUTES),
+    broken(NeedsOperandsApart, "kernels.same-carrier", "operands beside each other", COMPUTES),
     broken(RecyclesResults, "gradients.chain", "was changed after it was given", COMPUTES),
     broken(
         AnswersAnew,

@@ -129,18 +129,18 @@ PreparesEagerly: Final = define(
     "PreparesEagerly", transfers=[route(carry, prepare=_prepare_eagerly)]
 )
 
-# Preparation takes the only staging buffer, and submission gives it back.
+# Preparation takes one of four staging buffers, and submission gives it back.
 _TAKEN: Final[list[Request]] = []
 
 
 def _prepare_staged(request: Request) -> PreparedTransfer:
-    if _TAKEN:
-        raise RuntimeError("the staging buffer is taken")
+    if len(_TAKEN) == 4:
+        raise RuntimeError("all staging buffers are taken")
     _TAKEN.append(request)
 
     def submit() -> None:
         carry(request)
-        _TAKEN.clear()
+        _TAKEN.pop()
 
     return PreparedTransfer(submit)
 
@@ -254,18 +254,21 @@ DoneTooEarly: Final = _one_dtype("DoneTooEarly", lambda request: _later(request,
 WaitedForOnce: Final = _one_dtype("WaitedForOnce", lambda request: _later(request, WaitsOnce))
 NeverAsynchronous: Final = _one_dtype("NeverAsynchronous", carry)
 
-# All transfers go through one staging buffer, which is filled at submission.
-_STAGING: Final[list[Any]] = []
+# All transfers of a thread go through one staging buffer, which is filled at submission.
+_STAGING: Final = threading.local()
 
 
 def _later_through_staging(request: Request) -> Completion:
-    _STAGING[:] = [
+    if not hasattr(_STAGING, "values"):
+        _STAGING.values = []
+    staging = _STAGING.values
+    staging[:] = [
         read(request.source, request.tensor.offset + slot) for slot in range(request.physical_span)
     ]
 
     def work() -> None:
         time.sleep(_DEVICE_SECONDS)
-        for slot, value in enumerate(_STAGING):
+        for slot, value in enumerate(staging):
             request.destination.slots[slot] = value
 
     return Completion(work)
@@ -291,7 +294,7 @@ BROKEN: Final[list[Broken]] = [
     broken(
         HoldsStaging,
         "transfers.prepare-abandoned",
-        "the staging buffer is taken",
+        "all staging buffers are taken",
         OUT,
         IN,
         reset=_TAKEN.clear,

@@ -17,7 +17,8 @@ _SPECIAL_FLOATS = (
 )
 _MODERATE_FLOATS = (0.5, -1.25, 3.0, 0.1, -2.7, 1e-3, 7.25, -0.3, 1.5, -4.0, 2.0)
 _SMALL_INTEGERS = (0, 1, -1, 2, 7, -5, 46340, -46340)
-_EXTREME_INTEGERS = (0, 1, -1, 2**31 - 1, -(2**31), 16777217, -16777217, 5)
+# Of two operands the second begins five values later: 2**24 meets its neighbour, which no float is.
+_EXTREME_INTEGERS = (16777216, 1, -1, 2**31 - 1, -(2**31), 16777217, -16777217, 0)
 _TRUTHS = (True, False, False, True, True)
 _FACTORS = (3, -2, 7, 0, 11, -40)
 _CASTABLE_FLOATS = (0.0, -0.0, 1.9, -1.9, 2147483520.0, -2147483648.0, 1e-40, 16777216.0)

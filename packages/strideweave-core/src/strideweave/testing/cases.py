@@ -75,9 +75,8 @@ _PARTIAL = {
     NESTED: (Shape(2, (1, 2)), Shape(1, (3, 1))),
 }
 
-_LIBRARY = frozenset(
-    "exp exp2 log log2 sin cos erf sigmoid tanh gelu silu softplus elu pow".split()
-)
+LIBRARY = frozenset("exp exp2 log log2 sin cos erf sigmoid tanh gelu silu softplus elu pow".split())
+ORDERING = frozenset("argmax argmin _sort_values _sort_indices _topk_values _topk_indices".split())
 _STRUCTURAL: Mapping[str, Callable[[OperationPlan, Choose], Iterator[OperationCase]]] = {
     **dict.fromkeys(
         ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "argmax", "argmin"),
@@ -140,7 +139,7 @@ def cases_of(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
 
 
 def _pointwise_cases(plan: OperationPlan, choose: Choose) -> Iterator[OperationCase]:
-    agreement = "library" if plan.operation in _LIBRARY else "exact"
+    agreement = "library" if plan.operation in LIBRARY else "exact"
     name = plan_name(plan)
     for shape in (FLAT, NESTED):
         for variant, operands in _pointwise_operands(plan, shape, choose):

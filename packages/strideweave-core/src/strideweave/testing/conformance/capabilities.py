@@ -10,6 +10,7 @@ from strideweave.operation.policy import resolvable_plans
 from strideweave.testing.conformance.abilities import Ability
 from strideweave.testing.conformance.adapter import CarrierAdapter
 from strideweave.testing.conformance.check import check, require
+from strideweave.testing.conformance.extents import extent_cases
 from strideweave.testing.conformance.faults import outcome
 from strideweave.testing.conformance.plans import (
     advertised_cases,
@@ -19,6 +20,7 @@ from strideweave.testing.conformance.plans import (
     maker,
     on_reference,
     plain_cases,
+    repeated_cases,
     stored,
     tied_cases,
 )
@@ -104,6 +106,18 @@ def values(subject: CarrierAdapter[Any]) -> None:
 def layouts(subject: CarrierAdapter[Any]) -> None:
     """Every advertised operation takes operands of every layout."""
     require_agreement(subject, advertised_layout_cases(subject))
+
+
+@check("capabilities.extents", ability=Ability.COMPUTES)
+def extents(subject: CarrierAdapter[Any]) -> None:
+    """Every advertised operation takes one element, modes of equal extents, and many elements."""
+    require_agreement(subject, advertised_cases(subject, extent_cases))
+
+
+@check("capabilities.repeated", ability=Ability.COMPUTES)
+def repeated(subject: CarrierAdapter[Any]) -> None:
+    """A call with the layouts of an earlier one has its own offsets and numbers."""
+    require_agreement(subject, advertised_cases(subject, repeated_cases))
 
 
 @check("capabilities.ties", ability=Ability.COMPUTES)

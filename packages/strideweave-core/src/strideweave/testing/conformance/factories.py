@@ -1,5 +1,6 @@
 """Checks of new_like and allocate_like."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,11 +16,16 @@ def values(subject: CarrierAdapter[Any]) -> None:
     for origin in subject.dtypes:
         prototype = subject.make(2, origin)
         for dtype in subject.dtypes:
-            expected = distinct(dtype, 9)
-            fresh = prototype.new_like(iter(expected), dtype=dtype)
             what = f"new_like of a {subject.name} of {origin.name}, asked for {dtype.name}"
-            require(fresh.dtype() is dtype, f"{what}, gave {fresh.dtype()!r}")
-            _require_values(fresh, expected, what)
+            for count in (9, *subject.empty_size):
+                expected = distinct(dtype, count)
+                given = list(expected)
+                fresh = _made(partial(prototype.new_like, given, dtype=dtype), what, count)
+                require(fresh.dtype() is dtype, f"{what}, gave {fresh.dtype()!r}")
+                given[:] = distinct(dtype, count, salt=5)  # the carrier must not keep the list
+                _require_values(fresh, expected, what)
+            fresh = prototype.new_like(iter(distinct(dtype, 3)), dtype=dtype)
+            _require_values(fresh, distinct(dtype, 3), f"{what} by an iterator")
             empty = prototype.allocate_like(5, dtype=dtype)
             require(
                 empty.size() == 5 and empty.dtype() is dtype,
@@ -28,11 +34,42 @@ def values(subject: CarrierAdapter[Any]) -> None:
             )
 
 
+def _made(make: Callable[[], Carrier], what: str, count: int) -> Carrier:
+    try:
+        return make()
+    except Exception as error:
+        raise ConformanceFailure(f"{what}, failed for {count} values: {error!r}") from error
+
+
 def _require_values(carrier: Carrier, expected: list[Any], what: str) -> None:
     require(carrier.size() == len(expected), f"{what}, gave {carrier.size()} slots")
     for slot, value in enumerate(expected):
         found = carrier[slot]
         require(same(found, value), f"{what}, put {found!r} for {value!r} into slot {slot}")
+
+
+@check("factories.zeros")
+def zeros(subject: CarrierAdapter[Any]) -> None:
+    """Fresh slots hold zero, also in memory that was used before."""
+    for dtype in subject.dtypes:
+        used = [subject.make(5, dtype) for _ in range(2)]
+        for carrier in used:
+            for slot in range(5):
+                carrier[slot] = max(distinct(dtype, 8))  # not zero
+        for carrier in used:
+            carrier.release()
+        prototype = subject.make(1, dtype)
+        for origin, fresh in (
+            ("allocate_like", prototype.allocate_like(5)),
+            ("make", subject.make(5, dtype)),
+        ):
+            for slot in range(5):
+                require(
+                    not fresh[slot],
+                    f"{origin} gave a {subject.name} of 5 {dtype.name} slots that holds "
+                    f"{fresh[slot]!r} in slot {slot}; fresh slots hold zero, whatever was in "
+                    "memory that another carrier released",
+                )
 
 
 @check("factories.independent")

@@ -1,19 +1,20 @@
 """Checks of how kernels treat memory, threads and failures, beyond the values they give."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from strideweave.carriers.base import Carrier
 from strideweave.carriers.class_record import class_record
 from strideweave.carriers.dependent import DependentCarrier
 from strideweave.carriers.extension import PreparedKernel, ProviderCompletion, ProviderResult
+from strideweave.dtype import SimpleDType
 from strideweave.operation.grad_mode import no_grad
 from strideweave.tensor.access import logical_values
 from strideweave.tensor.tensor import Tensor
 from strideweave.testing.conformance.abilities import Ability
-from strideweave.testing.conformance.adapter import CarrierAdapter
+from strideweave.testing.conformance.adapter import CarrierAdapter, over
 from strideweave.testing.conformance.check import check, require
 from strideweave.testing.conformance.completions import require_one_outcome
 from strideweave.testing.conformance.faults import outcome
@@ -25,25 +26,27 @@ from strideweave.testing.conformance.injection import (
 )
 from strideweave.testing.conformance.plans import (
     advertised_cases,
+    calls,
     maker,
     on_reference,
-    one_case,
+    some_layout_cases,
 )
 from strideweave.testing.conformance.threads import run_in_threads
-from strideweave.testing.conformance.values import distinct, same
+from strideweave.testing.conformance.values import distinct, same, span_of
 from strideweave.testing.operation_case import (
+    MakeCarrier,
     OperandCase,
     OperationCase,
+    Value,
     call_case,
     disagreement,
     run_case,
 )
 
 
-def _calls(subject: CarrierAdapter[Any]) -> Iterator[OperationCase]:
-    """Give one call of each advertised plan."""
-    yield from advertised_cases(subject, one_case)
-    yield from subject.operation_cases
+def _placed_calls(subject: CarrierAdapter[Any]) -> Iterator[OperationCase]:
+    """Give some calls of each advertised plan over operands of other layouts."""
+    yield from advertised_cases(subject, some_layout_cases)
 
 
 def _tensors(operands: tuple[Any, ...]) -> list[Tensor]:
@@ -54,7 +57,7 @@ def _tensors(operands: tuple[Any, ...]) -> list[Tensor]:
 def fresh_results(subject: CarrierAdapter[Any]) -> None:
     """A result has memory of its own: neither an operand's nor an earlier result's."""
     make = maker(subject)
-    for case in _calls(subject):
+    for case in calls(subject):
         operands = case.build(make)
         with no_grad():
             first = call_case(case, operands)
@@ -87,8 +90,10 @@ def _require_kept(
 @check("kernels.operands", ability=Ability.COMPUTES)
 def operands_kept(subject: CarrierAdapter[Any]) -> None:
     """A call leaves all memory of its operands alone, slots outside their layouts included."""
-    make = maker(subject)
-    for case in _calls(subject):
+    mutable, immutable = maker(subject), maker(subject, mutable=False)
+    given = [(case, immutable) for case in calls(subject)]
+    given += [(case, mutable) for case in (*calls(subject), *_placed_calls(subject))]
+    for case, make in given:
         operands = case.build(make)
         before = [_raw(subject, tensor.carrier) for tensor in _tensors(operands)]
         with no_grad():
@@ -107,25 +112,37 @@ def operands_kept(subject: CarrierAdapter[Any]) -> None:
 def current_operands(subject: CarrierAdapter[Any]) -> None:
     """A call sees what was written to its operands since the last call."""
     make = maker(subject)
-    for case in _calls(subject):
+    for case in calls(subject):
         operands = case.build(make)
         with no_grad():
             call_case(case, operands)
-            changed = [given for given in case.operands if isinstance(given, OperandCase)]
-            for tensor, given in zip(_tensors(operands), changed, strict=True):
-                for slot, value in enumerate(given.storage[-2::-1]):
-                    tensor.carrier[slot] = value
             again = _reversed(case)
-            expected = outcome(partial(run_case, again, on_reference))
-            if expected is not None:
+            if outcome(partial(run_case, again, on_reference)) is not None:
                 continue  # indices in another order may be out of range
-            found = call_case(case, operands)
-            fault = disagreement(again, found, run_case(again, on_reference))
-        require(
-            fault is None,
-            f"a second call on {subject.name} does not see what was written to its operands after "
-            f"the first one: {fault}",
-        )
+            writes = (("slot by slot", _write_slots, again), ("in bulk", _write_span, case))
+            for manner, write, changed in writes:
+                for tensor, given in zip(_tensors(operands), _operands(changed), strict=True):
+                    write(tensor.carrier, given)
+                found = call_case(case, operands)
+                fault = disagreement(changed, found, run_case(changed, on_reference))
+                require(
+                    fault is None,
+                    f"a later call on {subject.name} does not see what was written to its operands "
+                    f"{manner} since the last one: {fault}",
+                )
+
+
+def _write_slots(carrier: Carrier, given: OperandCase) -> None:
+    for slot, value in enumerate(given.storage):
+        carrier[slot] = value
+
+
+def _write_span(carrier: Carrier, given: OperandCase) -> None:
+    over(carrier, len(given.storage))[...] = span_of(given.dtype, given.storage)
+
+
+def _operands(case: OperationCase) -> list[OperandCase]:
+    return [given for given in case.operands if isinstance(given, OperandCase)]
 
 
 def _reversed(case: OperationCase) -> OperationCase:
@@ -142,11 +159,70 @@ def _reversed(case: OperationCase) -> OperationCase:
     )
 
 
+@check("kernels.same-carrier", ability=Ability.COMPUTES)
+def same_carrier(subject: CarrierAdapter[Any]) -> None:
+    """Operands may lie on one carrier, side by side or in the same slots."""
+    for case in calls(subject):
+        for place, arrange in (("beside each other", _beside), ("in the same slots", _identified)):
+            arranged = arrange(case)
+            if arranged is None:
+                continue
+            with no_grad():
+                expected = call_case(case, arranged(on_reference))
+                found = call_case(case, arranged(maker(subject)))
+            fault = disagreement(case, found, expected)
+            require(
+                fault is None,
+                f"operands {place} on one {subject.name} give another result than the reference: "
+                f"{fault}",
+            )
+
+
+Build: TypeAlias = Callable[[MakeCarrier], tuple[Any, ...]]
+
+
+def _beside(case: OperationCase) -> Build | None:
+    """Build operands of equal dtypes on one carrier, or tell that there are no such."""
+    given = _operands(case)
+    if len({operand.dtype for operand in given}) == len(given):
+        return None
+
+    def build(make: MakeCarrier) -> tuple[Any, ...]:
+        stored: dict[SimpleDType, list[Value]] = {operand.dtype: [] for operand in given}
+        starts = []
+        for operand in given:
+            starts.append(len(stored[operand.dtype]))
+            stored[operand.dtype] += operand.storage
+        carriers = {dtype: make(values, dtype) for dtype, values in stored.items()}
+        tensors = iter(
+            Tensor(carriers[operand.dtype], start + operand.offset, operand.layout)
+            for operand, start in zip(given, starts, strict=True)
+        )
+        return tuple(
+            next(tensors) if isinstance(entry, OperandCase) else entry for entry in case.operands
+        )
+
+    return build
+
+
+def _identified(case: OperationCase) -> Build | None:
+    """Build one Tensor for two operands, or tell that they differ in more than values."""
+    given = _operands(case)
+    if len(given) != 2 or len({(operand.dtype, operand.layout) for operand in given}) == 2:
+        return None
+
+    def build(make: MakeCarrier) -> tuple[Any, ...]:
+        tensor = given[0].tensor(make)
+        return tuple(tensor if isinstance(entry, OperandCase) else entry for entry in case.operands)
+
+    return build
+
+
 @check("kernels.threads", ability=Ability.COMPUTES)
 def threads(subject: CarrierAdapter[Any]) -> None:
     """Calls in several threads at once give what each gives alone."""
     make = maker(subject)
-    for case in _calls(subject):
+    for case in calls(subject):
         cases = [case, _reversed(case)]
         if outcome(partial(run_case, cases[1], on_reference)) is not None:
             cases = [case, case]  # indices in another order may be out of range
@@ -170,7 +246,7 @@ def _agree(
 def failure(subject: CarrierAdapter[Any]) -> None:
     """A call that fails anywhere passes that on, changes nothing, and works the next time."""
     make = maker(subject)
-    for case in _calls(subject):
+    for case in calls(subject):
         operands = case.build(make)
         for place, inject in (
             ("allocating its result", partial(raising_storage, subject.carrier_class, "allocate")),
@@ -237,7 +313,7 @@ def completions(subject: CarrierAdapter[Any]) -> None:
             pattern = candidate.pattern
             prepare = partial(_recording, pattern.prepare, pattern.kernel_id, found)
             recorders.enter_context(replaced(pattern, "prepare", prepare))
-        for case in _calls(subject):
+        for case in calls(subject):
             run_case(case, make)
     require(
         bool(found),

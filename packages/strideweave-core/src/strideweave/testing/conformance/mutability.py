@@ -27,8 +27,13 @@ def immutable(subject: CarrierAdapter[Any]) -> None:
     for dtype in subject.dtypes:
         value = distinct(dtype, 1)[0]
         made = subject.make(2, dtype, mutable=False)
-        copied = subject.make(2, dtype).new_like(distinct(dtype, 2), mutable=False)
-        for origin, carrier in (("made", made), ("given by new_like", copied)):
+        copied = made.new_like(distinct(dtype, 2), mutable=False)
+        alike = subject.make(2, dtype).allocate_like(2, mutable=False)
+        for origin, carrier in (
+            ("made", made),
+            ("given by new_like", copied),
+            ("given by allocate_like", alike),
+        ):
             what = f"a {subject.name} {origin} with mutable=False"
             require(not carrier.is_mutable(), f"{what} says that it is mutable")
             before = carrier[0]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from math import ceil
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from strideweave.carriers.base import Carrier
 from strideweave.dtype import SimpleDType
@@ -19,7 +19,7 @@ from strideweave.testing.case_values import (
     special_values,
     tied_values,
 )
-from strideweave.testing.cases import cases_of, takes_gradient
+from strideweave.testing.cases import ORDERING, cases_of, takes_gradient
 from strideweave.testing.conformance.adapter import CarrierAdapter
 from strideweave.testing.conformance.faults import outcome
 from strideweave.testing.operation_case import (
@@ -33,22 +33,18 @@ from strideweave.testing.operation_case import (
 
 Cases: TypeAlias = tuple[OperationCase, ...]
 
-_ORDERING: Final = frozenset(
-    "argmax argmin _sort_values _sort_indices _topk_values _topk_indices".split()
-)
-
 
 def on_reference(values: Sequence[Value], dtype: SimpleDType) -> Carrier:
     """Make a carrier that executes the pure-Python references."""
     return ArrayCarrier(0, dtype=dtype).new_like(values)
 
 
-def maker(subject: CarrierAdapter[Any]) -> MakeCarrier:
+def maker(subject: CarrierAdapter[Any], *, mutable: bool = True) -> MakeCarrier:
     """Give what makes carriers under test from values."""
     prototypes = {dtype: subject.make(1, dtype) for dtype in subject.dtypes}
 
     def make(values: Sequence[Value], dtype: SimpleDType) -> Carrier:
-        made: Carrier = prototypes[dtype].new_like(values)
+        made: Carrier = prototypes[dtype].new_like(values, mutable=mutable)
         return made
 
     return make
@@ -143,7 +139,7 @@ def _is_plain(case: OperationCase) -> bool:
 @cache
 def tied_cases(plan: OperationPlan) -> Cases:
     """Equal largest and smallest values, where the order of equals matters."""
-    if plan.operation not in _ORDERING:
+    if plan.operation not in ORDERING:
         return ()
     return _distinct(_plainly(case) for case in cases_of(plan, tied_values))
 
@@ -162,9 +158,57 @@ def one_case(plan: OperationPlan) -> Cases:
     return (_plainly(next(cases_of(plan, smooth_values))),)
 
 
+def calls(subject: CarrierAdapter[Any]) -> Iterator[OperationCase]:
+    """Give one call of each advertised plan, and the author's own."""
+    yield from advertised_cases(subject, one_case)
+    yield from subject.operation_cases
+
+
+@cache
+def repeated_cases(plan: OperationPlan) -> Cases:
+    """A call, and two with its layouts: at other offsets, and with other numbers."""
+    (first,) = one_case(plan)
+    operands = tuple(map(_displaced, first.operands))
+    cases = [first, replace(first, operands=operands, name=f"{first} again, at other offsets")]
+    numbers = _altered(plan, first.operands)
+    if numbers != first.operands:
+        cases.append(replace(first, operands=numbers, name=f"{first} again, with other numbers"))
+    return tuple(cases)
+
+
+def _displaced(given: object) -> object:
+    """Move an operand to later slots of its carrier."""
+    if not isinstance(given, OperandCase):
+        return given
+    before = [not value if isinstance(value, bool) else value + 1 for value in given.storage[:3]]
+    return replace(given, storage=(*before, *given.storage), offset=given.offset + len(before))
+
+
+def _altered(plan: OperationPlan, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Change the numbers that take part in the arithmetic."""
+    numbers = {at for at, entry in enumerate(plan.operands) if entry.dtype is None}
+    if plan.operation == "pad":
+        numbers.add(len(operands) - 1)
+    return tuple(
+        _other(given) if position in numbers else given for position, given in enumerate(operands)
+    )
+
+
+def _other(number: Value) -> Value:
+    if isinstance(number, bool):
+        return not number
+    return number + (1 if isinstance(number, int) else 0.5)
+
+
+@cache
+def some_layout_cases(plan: OperationPlan) -> Cases:
+    """A few of the layout cases, of different families."""
+    return layout_cases(plan)[::3]
+
+
 @cache
 def gradient_calls(plan: OperationPlan) -> Cases:
     """Calls through which gradients flow: one with compact operands, some with others."""
     if not takes_gradient(plan):
         return ()
-    return (*one_case(plan), *layout_cases(plan)[::5])
+    return (*one_case(plan), *some_layout_cases(plan))

@@ -9,11 +9,21 @@ from strideweave.dtype import SimpleDType
 from strideweave.testing.conformance.abilities import Ability
 from strideweave.testing.conformance.adapter import CarrierAdapter
 from strideweave.testing.conformance.check import check, require
-from strideweave.testing.conformance.values import distinct, same, span_of
+from strideweave.testing.conformance.values import SPECIAL, distinct, same, span_of
 from strideweave.testing.operation_case import Value
 
 _SLOTS: Final = 40
-_RANGES: Final = ((0, 1), (0, _SLOTS), (39, 1), (1, 5), (7, 16), (13, 27))
+_MANY: Final = 5003
+_SPANS: Final = (
+    *((_SLOTS, span) for span in ((0, 1), (0, _SLOTS), (39, 1), (1, 5), (7, 16), (13, 27))),
+    (_MANY, (3, 4999)),
+)
+"""How many slots a carrier has, and the first slot and the length of a span of it."""
+
+
+def _values(dtype: SimpleDType, count: int, salt: int = 0) -> list[Value]:
+    """Give values of which the last ones are special."""
+    return [*distinct(dtype, count, salt), *SPECIAL[dtype]][-count:]
 
 
 def _reads_spans(carrier: Carrier, dtype: SimpleDType) -> bool:
@@ -36,9 +46,9 @@ def read(subject: CarrierAdapter[Any]) -> None:
         )
         if not _reads_spans(offered, dtype):
             continue
-        values = distinct(dtype, _SLOTS)
-        carrier = subject.filled(values, dtype)
-        for start, count in _RANGES:
+        for size, (start, count) in _SPANS:
+            values = _values(dtype, size)
+            carrier = subject.filled(values, dtype)
             guarded = span_of(dtype, distinct(dtype, count + 2, salt=50))
             before = guarded.tolist()
             spans.read_span(carrier, start, guarded[1 : count + 1])
@@ -74,10 +84,10 @@ def write(subject: CarrierAdapter[Any]) -> None:
     for dtype in subject.dtypes:
         if not _writes_spans(subject.make(1, dtype), dtype):
             continue
-        for start, count in _RANGES:
-            before = distinct(dtype, _SLOTS)
+        for size, (start, count) in _SPANS:
+            before = distinct(dtype, size)
             carrier = subject.filled(before, dtype)
-            given = distinct(dtype, count, salt=77)
+            given = _values(dtype, count, salt=77)
             spans.write_span(carrier, start, span_of(dtype, given))
             expected = [*before[:start], *given, *before[start + count :]]
             for slot, value in enumerate(expected):

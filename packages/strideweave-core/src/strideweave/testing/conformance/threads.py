@@ -77,3 +77,29 @@ def _write_and_read(
                 f"a thread wrote {value!r} to slot {slot} of a {subject.name} and read {found!r} "
                 "while other threads used other slots",
             )
+
+
+@check("threads.lifetime")
+def lifetime(subject: CarrierAdapter[Any]) -> None:
+    """Any thread makes a carrier, and any other one releases it."""
+    dtype = subject.dtypes[0]
+    expected = distinct(dtype, 6)
+    carriers: list[Carrier] = []
+
+    def make(number: int) -> None:
+        made = subject.make(6, dtype)
+        for slot, value in enumerate(expected):
+            made[slot] = value
+        carriers.append(made)
+
+    run_in_threads(make, f"making a {subject.name}")
+    for carrier in carriers:
+        found = [carrier[slot] for slot in range(6)]
+        require(
+            all(map(same, found, expected)),
+            f"a thread wrote {expected!r} to a {subject.name}, and another one reads {found!r}",
+        )
+    run_in_threads(
+        lambda number: carriers[number].release(),
+        f"releasing a {subject.name} that another thread made",
+    )

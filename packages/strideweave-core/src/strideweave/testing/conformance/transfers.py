@@ -1,5 +1,6 @@
 """Checks of movement: values, the source, and what a failure leaves."""
 
+from functools import partial
 from itertools import product
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ from strideweave.carriers.extension.transfers import transfer_request
 from strideweave.carriers.move.entry import copy, move, move_async
 from strideweave.carriers.move.routes import select_route
 from strideweave.dtype import DType, SimpleDType
-from strideweave.layout import Layout, Shape, Stride
+from strideweave.layout import Layout
 from strideweave.layout.enumeration import slots
 from strideweave.operation.grad_mode import no_grad
 from strideweave.tensor.tensor import Tensor
@@ -24,20 +25,12 @@ from strideweave.testing.conformance.injection import (
     raising_storage,
     replaced,
 )
+from strideweave.testing.conformance.payloads import payloads
+from strideweave.testing.conformance.threads import THREADS, run_in_threads
 from strideweave.testing.conformance.values import distinct, same, span_of
 from strideweave.testing.operation_case import Value
 
-PLACEMENTS: Final[tuple[tuple[Layout, int], ...]] = (
-    (Layout(Shape(6), Stride(1)), 0),
-    (Layout(Shape(4), Stride(1)), 3),
-    (Layout(Shape(3), Stride(2)), 1),
-    (Layout(Shape(2, 3), Stride(3, 1)), 2),
-    (Layout(Shape((2, 2), 3), Stride((1, 6), 2)), 1),
-    (Layout(Shape(2, 3), Stride(1, 0)), 2),
-)
-"""Layouts with their offsets: flat, inside, with holes, permuted, nested, and of stride 0."""
-
-_EXTRA: Final = 2
+_READ_BEFORE: Final = 32
 
 
 def exchanges(subject: CarrierAdapter[Any]) -> list[tuple[Peer, SimpleDType]]:
@@ -83,11 +76,6 @@ def require_values(found: Tensor, expected: list[Value], what: str) -> None:
         )
 
 
-def logical(values: list[Value], layout: Layout, offset: int) -> list[Value]:
-    """Give the values of a Tensor in logical order."""
-    return [values[offset + slot] for slot in slots(layout)]
-
-
 def attempted(source: Tensor, destination: Carrier, what: str, *, keep: bool) -> Tensor:
     """Move or copy, with no gradient; word a refusal."""
     try:
@@ -111,16 +99,15 @@ def require_moved(moved: Tensor, destination: Carrier, layout: Layout, what: str
 def out_values(subject: CarrierAdapter[Any]) -> None:
     """Moves and copies to every peer bring the values of every layout, and gradients back."""
     for peer, dtype in exchanges(subject):
-        for layout, offset in PLACEMENTS:
-            values = distinct(dtype, offset + layout.cosize + _EXTRA)
-            what = f"{subject.name} to {peer.name}, {dtype.name} of {layout} at offset {offset}"
+        for payload in payloads(dtype):
+            what = f"{subject.name} to {peer.name}, {dtype.name} of {payload.note}"
             for keep in (True, False):
-                source = subject.filled(values, dtype)
-                destination = peer.make(layout.cosize + _EXTRA, dtype)
-                tensor = Tensor(source, offset, layout)
+                source = subject.filled(payload.values, dtype)
+                destination = peer.make(payload.room, dtype)
+                tensor = Tensor(source, payload.offset, payload.layout)
                 moved = attempted(tensor, destination, what, keep=keep)
-                require_moved(moved, destination, layout, what)
-                require_values(moved, logical(values, layout, offset), what)
+                require_moved(moved, destination, payload.layout, what)
+                require_values(moved, payload.logical, what)
                 require(
                     source.is_released() is not keep,
                     f"{what}: the source is {'released' if keep else 'live'} after a "
@@ -238,6 +225,30 @@ def _require_apart(
         )
 
 
+@check("transfers.threads", ability=Ability.TRANSFERS_OUT)
+def threads(subject: CarrierAdapter[Any]) -> None:
+    """Moves in several threads at once bring what each brings alone."""
+    for peer, dtype in exchanges(subject):
+        what = f"moves from {subject.name} to {peer.name}"
+        expected = [distinct(dtype, 30, salt=100 * number) for number in range(THREADS)]
+        sources = [over(subject.filled(values, dtype), 30) for values in expected]
+        destinations = [peer.make(30, dtype) for _ in expected]
+        run_in_threads(
+            partial(_move_one, sources, destinations, expected, f"{what} in several threads"), what
+        )
+
+
+def _move_one(
+    sources: list[Tensor],
+    destinations: list[Carrier],
+    expected: list[list[Value]],
+    what: str,
+    number: int,
+) -> None:
+    moved = attempted(sources[number], destinations[number], what, keep=False)
+    require_values(moved, expected[number], what)
+
+
 @check("transfers.prepare-changes-nothing", ability=Ability.TRANSFERS_OUT)
 def prepare_changes_nothing(subject: CarrierAdapter[Any]) -> None:
     """Preparing a declared route starts and changes nothing."""
@@ -308,22 +319,21 @@ def prepare_abandoned(subject: CarrierAdapter[Any]) -> None:
 def in_values(subject: CarrierAdapter[Any]) -> None:
     """Moves and copies from every peer bring the values of every layout."""
     for peer, dtype in exchanges(subject):
-        for layout, offset in PLACEMENTS:
-            values = distinct(dtype, offset + layout.cosize + _EXTRA, salt=31)
-            what = f"{peer.name} to {subject.name}, {dtype.name} of {layout} at offset {offset}"
+        for payload in payloads(dtype, salt=31):
+            what = f"{peer.name} to {subject.name}, {dtype.name} of {payload.note}"
             for keep, is_empty in product((True, False), repeat=2):
-                size = layout.cosize + _EXTRA
-                destination = _empty(subject, dtype) if is_empty else subject.make(size, dtype)
+                room = payload.room
+                destination = _empty(subject, dtype) if is_empty else subject.make(room, dtype)
                 if destination is None:
                     continue
-                for slot in range(destination.size()):
+                for slot in range(min(destination.size(), _READ_BEFORE)):
                     destination[slot]  # what is read before must not be read again after
-                source = over(peer.make(len(values), dtype), len(values))
-                source[...] = span_of(dtype, values)
-                tensor = Tensor(source.carrier, offset, layout)
+                source = peer.make(len(payload.values), dtype)
+                over(source, len(payload.values))[...] = span_of(dtype, payload.values)
+                tensor = Tensor(source, payload.offset, payload.layout)
                 moved = attempted(tensor, destination, what, keep=keep)
-                require_moved(moved, destination, layout, what)
-                require_values(moved, logical(values, layout, offset), what)
+                require_moved(moved, destination, payload.layout, what)
+                require_values(moved, payload.logical, what)
 
 
 def _empty(subject: CarrierAdapter[Any], dtype: SimpleDType) -> Carrier | None:

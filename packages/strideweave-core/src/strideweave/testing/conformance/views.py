@@ -19,7 +19,7 @@ from strideweave.layout import Layout, Node, Shape, Stride, Tree
 from strideweave.operation.grad_mode import no_grad
 from strideweave.tensor.tensor import Tensor
 from strideweave.testing.conformance.abilities import Ability
-from strideweave.testing.conformance.adapter import CarrierAdapter, over
+from strideweave.testing.conformance.adapter import CarrierAdapter
 from strideweave.testing.conformance.check import ConformanceFailure, check, require
 from strideweave.testing.conformance.values import distinct, same, span_of
 
@@ -86,17 +86,18 @@ def bulk_writes(subject: CarrierAdapter[Any]) -> None:
     """Slots read after a bulk write have its values."""
     for dtype in subject.dtypes:
         carrier = subject.make(_BULK_SLOTS, dtype)
-        for slot in range(_BULK_SLOTS):
-            carrier[slot]  # what is read before a write must not be read again after it
-        values = distinct(dtype, _BULK_SLOTS, salt=13)
-        over(carrier, _BULK_SLOTS)[...] = span_of(dtype, values)
-        for slot, value in enumerate(values):
-            found = carrier[slot]
-            require(
-                same(found, value),
-                f"after a bulk write of {dtype.name} values slot {slot} of a {subject.name} reads "
-                f"{found!r}, it must be {value!r}",
-            )
+        expected = [carrier[slot] for slot in range(_BULK_SLOTS)]  # none is to be read again after
+        for start, count in ((17, 5), (0, _BULK_SLOTS), (2, 9)):
+            values = distinct(dtype, count, salt=13 + start)
+            Tensor(carrier, start, Layout(Shape(count), Stride(1)))[...] = span_of(dtype, values)
+            expected[start : start + count] = values
+            for slot, value in enumerate(expected):
+                found = carrier[slot]
+                require(
+                    same(found, value),
+                    f"after a bulk write of {count} {dtype.name} values from slot {start} on, slot "
+                    f"{slot} of a {subject.name} reads {found!r}, it must be {value!r}",
+                )
 
 
 @check("views.alias")
