@@ -2,6 +2,7 @@
 
 import array
 from collections.abc import Callable, Iterator
+from operator import index
 
 import pytest
 
@@ -139,6 +140,16 @@ def test_int_gives_the_only_leaf() -> None:
     for value in (Shape(), Shape(2, 3), Stride([[3]])):
         with pytest.raises(ValueError, match="not a single integer"):
             int(value)
+
+
+@pytest.mark.rule("L-5")
+def test_a_single_leaf_is_an_index() -> None:
+    assert index(Stride(0)) == 0
+    assert [list(range(extent)) for extent in Shape(2, 3)] == [[0, 1], [0, 1, 2]]
+    assert "abc"[Shape(2)] == "c"
+    for value in (Shape(), Shape(2, 3), Stride([[3]])):
+        with pytest.raises(TypeError, match="not a single integer"):
+            index(value)
 
 
 @pytest.mark.rule("L-5")

@@ -143,6 +143,11 @@ class HierarchicalValue(Immutable):
             raise ValueError(f"{self!r} is not a single integer; index one leaf of it first")
         return self.leaves[0]
 
+    def __index__(self) -> int:
+        if not self.is_int or not self.leaves:
+            raise TypeError(f"{self!r} is not a single integer; index one leaf of it first")
+        return self.leaves[0]
+
     def __len__(self) -> int:
         return len(self.top_level)
 
