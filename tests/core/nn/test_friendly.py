@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import strideweave as sw
-from strideweave import DType, Layout, Tensor
+from strideweave import DType, Layout, Shape, Tensor
 from strideweave.testing import ArrayCarrier
 
 F: Any = sw.friendly  # called with wrong arguments too
@@ -47,6 +47,19 @@ def test_layout_builders() -> None:
         for wrong in (0, -1, True, 2.0, "2", None):
             with pytest.raises(ValueError, match="positive integers"):
                 build(2, wrong)
+
+
+@pytest.mark.rule("N-51", "N-52")
+@pytest.mark.parametrize("name", ["zeros", "ones", "rand", "randn", "column_major", "row_major"])
+@pytest.mark.parametrize("extents", [((2, 3),), ([2, 3],), (Shape(2, 3),), (Shape(2), 3)])
+def test_extents_in_one_argument_are_written_out(name: str, extents: tuple[Any, ...]) -> None:
+    with pytest.raises(
+        ValueError, match=rf"^{name}: .* positive integers.*; write {name}\(2, 3\)$"
+    ):
+        getattr(F, name)(*extents)
+    for hopeless in ((0,), (2.0,), ((0, 2),), (iter([2]),)):
+        with pytest.raises(ValueError, match=rf"^{name}: .* positive integers, extent 0 is [^;]*$"):
+            getattr(F, name)(*hopeless)
 
 
 @pytest.mark.rule("N-52")

@@ -37,6 +37,6 @@ def constructed(carrier_class: type[Carrier], slots: int, dtype: DType) -> Carri
         error.add_note(
             f"the class was called as {carrier_class.__qualname__}({slots}, dtype={dtype!r}, "
             "mutable=True); where its constructor takes something else, pass an instance to "
-            "allocate like"
+            "allocate like, such as Generic([])"
         )
         raise

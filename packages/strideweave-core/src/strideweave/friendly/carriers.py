@@ -26,7 +26,7 @@ def prototype(choice: CarrierChoice, dtype: DType) -> Carrier:
         ImportError: It is None and strideweave-compute is not installed.
     """
     if choice is None:
-        choice = cast(type[Carrier], load_optional("strideweave.friendly", "CPU", _DEFAULT))
+        choice = _default()
     if isinstance(choice, Carrier):
         return choice
     if is_carrier_class(choice):
@@ -35,6 +35,14 @@ def prototype(choice: CarrierChoice, dtype: DType) -> Carrier:
         "carrier must be a Carrier class, a Carrier instance to allocate like, or None for CPU, "
         f"got {choice!r}"
     )
+
+
+def _default() -> type[Carrier]:
+    try:
+        return cast(type[Carrier], load_optional("strideweave", "CPU", _DEFAULT))
+    except ModuleNotFoundError as error:
+        text = f"{error}; CPU is the default carrier, carrier= chooses another"
+        raise ModuleNotFoundError(text, name=error.name) from None
 
 
 def new_like(source: Carrier, values: Iterable[object], dtype: DType) -> Carrier:

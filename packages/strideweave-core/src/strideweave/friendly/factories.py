@@ -6,7 +6,7 @@ from random import Random
 from strideweave.autograd.buffers import placed_copy
 from strideweave.dtype import DType
 from strideweave.friendly.carriers import CarrierChoice, new_like, prototype
-from strideweave.friendly.layouts import column_major
+from strideweave.friendly.layouts import column_major_for
 from strideweave.layout import Layout, Stride
 from strideweave.tensor.tensor import Tensor
 
@@ -37,11 +37,7 @@ def full(
         >>> sw.friendly.full(2, 2, value=0.5, carrier=ArrayCarrier).tolist()
         [[0.5, 0.5], [0.5, 0.5]]
     """
-    layout = column_major(*extents)
-    source = prototype(carrier, dtype)
-    one = new_like(source, [value], dtype)  # converts or refuses the value once
-    everywhere = Tensor(one, 0, Layout(layout.shape, Stride([0] * len(extents))))
-    return placed_copy(everywhere, source, layout, dtype)
+    return _filled(column_major_for("full", extents), value, dtype, carrier)
 
 
 def zeros(*extents: int, dtype: DType = DType.Float32, carrier: CarrierChoice = None) -> Tensor:
@@ -67,7 +63,7 @@ def zeros(*extents: int, dtype: DType = DType.Float32, carrier: CarrierChoice = 
         [0.0, 0.0]
     """
     zero = False if dtype is DType.Bool else 0
-    return full(*extents, value=zero, dtype=dtype, carrier=carrier)
+    return _filled(column_major_for("zeros", extents), zero, dtype, carrier)
 
 
 def ones(*extents: int, dtype: DType = DType.Float32, carrier: CarrierChoice = None) -> Tensor:
@@ -93,7 +89,7 @@ def ones(*extents: int, dtype: DType = DType.Float32, carrier: CarrierChoice = N
         [True, True]
     """
     one = True if dtype is DType.Bool else 1
-    return full(*extents, value=one, dtype=dtype, carrier=carrier)
+    return _filled(column_major_for("ones", extents), one, dtype, carrier)
 
 
 def arange(count: int, *, dtype: DType = DType.Float32, carrier: CarrierChoice = None) -> Tensor:
@@ -118,7 +114,7 @@ def arange(count: int, *, dtype: DType = DType.Float32, carrier: CarrierChoice =
         >>> sw.friendly.arange(3, dtype=sw.DType.Int32, carrier=ArrayCarrier).tolist()
         [0, 1, 2]
     """
-    layout = column_major(count)
+    layout = column_major_for("arange", (count,))
     if dtype is DType.Bool:
         raise TypeError("arange: a Bool tensor cannot count; pass dtype=DType.Int32 or Float32")
     return Tensor(new_like(prototype(carrier, dtype), range(count), dtype), 0, layout)
@@ -149,7 +145,7 @@ def rand(*extents: int, rng: Random | None = None, carrier: CarrierChoice = None
         >>> [round(value, 4) for value in drawn.tolist()]
         [0.8444, 0.758]
     """
-    layout = column_major(*extents)
+    layout = column_major_for("rand", extents)
     draw = (Random() if rng is None else rng).random
     return _drawn(layout, (draw() for _ in range(layout.size)), carrier)
 
@@ -179,9 +175,16 @@ def randn(*extents: int, rng: Random | None = None, carrier: CarrierChoice = Non
         >>> [round(value, 4) for value in drawn.tolist()]
         [0.9417, -1.3966]
     """
-    layout = column_major(*extents)
+    layout = column_major_for("randn", extents)
     draw = (Random() if rng is None else rng).gauss
     return _drawn(layout, (draw(0.0, 1.0) for _ in range(layout.size)), carrier)
+
+
+def _filled(layout: Layout, value: float, dtype: DType, carrier: CarrierChoice) -> Tensor:
+    source = prototype(carrier, dtype)
+    one = new_like(source, [value], dtype)  # converts or refuses the value once
+    everywhere = Tensor(one, 0, Layout(layout.shape, Stride([0] * len(layout))))
+    return placed_copy(everywhere, source, layout, dtype)
 
 
 def _drawn(layout: Layout, values: Iterable[float], carrier: CarrierChoice) -> Tensor:

@@ -1,6 +1,5 @@
 """Flat layouts from extents."""
 
-from collections.abc import Iterable
 from itertools import accumulate
 from operator import mul
 
@@ -24,7 +23,17 @@ def column_major(*extents: int) -> Layout:
         >>> print(sw.friendly.column_major(2, 3, 4))
         (2,3,4):(1,2,6)
     """
-    checked = _checked_extents("column_major", extents)
+    return column_major_for("column_major", extents)
+
+
+def column_major_for(function: str, extents: tuple[int, ...]) -> Layout:
+    """Build the column-major layout of extents that were given to a function.
+
+    Raises:
+        ValueError: There is no extent, or one is no positive integer; the message names the
+            function.
+    """
+    checked = _checked_extents(function, extents)
     return Layout(Shape(checked), Stride(_running_products(checked)))
 
 
@@ -53,14 +62,26 @@ def _running_products(extents: list[int]) -> list[int]:
     return list(accumulate(extents[:-1], mul, initial=1))
 
 
-def _checked_extents(function: str, extents: Iterable[object]) -> list[int]:
+def _checked_extents(function: str, extents: tuple[object, ...]) -> list[int]:
     checked = []
     for position, extent in enumerate(extents):
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 1:
             raise ValueError(
                 f"{function}: extents must be positive integers, extent {position} is {extent!r}"
+                + _hint(function, extents)
             )
         checked.append(extent)
     if not checked:
         raise ValueError(f"{function}: at least one extent is needed")
     return checked
+
+
+def _hint(function: str, extents: tuple[object, ...]) -> str:
+    """Write out the call that was meant where extents came as a tuple, a list or a Shape."""
+    if not all(isinstance(extent, (int, tuple, list, Shape)) for extent in extents):
+        return ""
+    try:
+        leaves = Shape(extents).leaves
+    except ValueError:
+        return ""
+    return f"; write {function}({', '.join(map(str, leaves))})"
