@@ -36,7 +36,7 @@ TOKENS = {
 REARRANGEMENTS = {
     "": "Rearrange command must contain one '->'",
     "a b": "Rearrange command must contain one '->'",
-    "a ->": "Layout reference must not be empty; name at least one mode",
+    "a ->": "Layout reference must not be empty; to keep no mode, write '-> 1'",
     "-> a": "Layout reference must not be empty; name at least one mode",
     "a -> b": "Unknown dimension symbol 'b' at offset 5",
     "a b -> a a": "Duplicate output dimension symbol 'a' at offset 9",
@@ -72,6 +72,7 @@ CONTRACTIONS = {
     "a, a -> a, a": "Commas are not valid in a layout reference at offset 9",
     ", a -> a": "Layout reference must not be empty; name at least one mode",
     "a, -> a": "Layout reference must not be empty; name at least one mode",
+    "a b, a b ->": "Layout reference must not be empty; to keep no mode, write '-> 1'",
     "a, b -> a b": NOTHING_SHARED,
     "a b, c b -> a b": "Einsum output must contain every non-shared input symbol: c",
     "x a b, y b z -> a y": "Einsum output must contain every non-shared input symbol: x, z",

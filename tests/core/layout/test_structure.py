@@ -82,6 +82,8 @@ def test_extract_profile() -> None:
     for tree in (Tree(1), Tree(1, Tree(1)), Tree(Tree(1, 1), 1)):
         with pytest.raises(ValueError, match="layout and tree profile do not match"):
             Layout.extract_profile(layout, tree)
+    with pytest.raises(ValueError, match=r"group of 2 items .* leaf of extent 2; .* reshape"):
+        Layout.extract_profile(layout, Tree(Tree(1, 1), 1))
 
 
 @pytest.mark.rule("L-21")

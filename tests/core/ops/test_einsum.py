@@ -144,6 +144,8 @@ def test_errors_and_explanations(f: Make, b: Make, workshop: Any) -> None:
         sw.einsum(b([True]), b([True]), "a b, b -> a")
     with pytest.raises(NotImplementedError, match="Bool"):
         sw.einsum(b([True]), b([True]), "a, a -> 1")
+    with pytest.raises(TypeError, match=r"einsum\(lhs, rhs, 'i k, k j -> i j'\), got Tensor"):
+        unchecked.einsum("i k, k j -> i j", x, x)
     released = f([1.0, 2.0])
     released.carrier.release()
     with pytest.raises(ValueError, match="mismatched logical size"):

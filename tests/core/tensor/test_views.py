@@ -245,6 +245,16 @@ def test_reshape_refusals(
         sw.reshape(ramp(source), shape)
 
 
+@pytest.mark.rule("T-32")
+def test_a_refused_reshape_works_after_its_remedies(ramp: Ramp) -> None:
+    rows = ramp("(2,3):(3,1)")
+    with pytest.raises(ValueError, match=r"concat\(\[tensor\], 0\) or tensor \+ 0"):
+        sw.reshape(rows, Shape(6))
+    for remedied in (sw.concat([rows], 0), rows + 0):
+        flat = sw.reshape(remedied, Shape(6))
+        assert flat.tolist() == [rows[ordinal] for ordinal in range(6)]
+
+
 # as_strided
 
 

@@ -71,6 +71,8 @@ def parse_output_ref(tokens: Sequence[Token], numbers: Mapping[str, int]) -> Tre
         ValueError: The reference is empty, its groups are not balanced, or a symbol is unknown or
             used twice.
     """
+    if not tokens:
+        raise ValueError("Layout reference must not be empty; to keep no mode, write '-> 1'")
     used: set[str] = set()
 
     def leaf(token: Token) -> Node | LeafId:

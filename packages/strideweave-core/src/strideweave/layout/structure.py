@@ -18,10 +18,16 @@ def select(modes: Modes, profile: Tree) -> list[Modes]:
         )
     selected: list[Modes] = []
     for item, mode in zip(profile, modes, strict=True):
-        if isinstance(item, Tree):
-            selected.extend(select(sublayout(mode), item))
-        else:
+        if not isinstance(item, Tree):
             selected.append(sublayout(mode))
+        elif isinstance(mode, Leaf) and len(item) != 1:
+            raise ValueError(
+                f"layout and tree profile do not match: a group of {len(item)} items stands where "
+                f"the layout has a leaf of extent {mode.extent}; a group names a nested mode, "
+                "which reshape or as_strided makes of a leaf"
+            )
+        else:
+            selected.extend(select(sublayout(mode), item))
     return selected
 
 

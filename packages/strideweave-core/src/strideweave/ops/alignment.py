@@ -140,15 +140,19 @@ def _compiled(description: str) -> ReduceAlignment:
     return ReduceAlignment(spec.rearrange_output, spec.selection)
 
 
-def check_description(description: object) -> None:
+def check_description(description: object, example: str = "'a b -> a'") -> None:
     """Refuse a description that is no str.
+
+    Args:
+        description: What was given.
+        example: What could have been.
 
     Raises:
         TypeError: It has another type.
     """
     if not isinstance(description, str):
         raise TypeError(
-            f"description must be a str such as 'a b -> a', got {type(description).__qualname__}"
+            f"description must be a str such as {example}, got {type(description).__qualname__}"
         )
 
 

@@ -164,7 +164,8 @@ def _even_step(layout: Layout) -> int:
     if len(coalesced.leaf_strides) != 1:
         raise ValueError(
             f"reshape needs a layout that coalesces to one logical leaf, {layout} coalesces to "
-            f"{coalesced}; copy the values into a compact Tensor first"
+            f"{coalesced}; reshape counts the first mode fastest, and concat([tensor], 0) or "
+            "tensor + 0 makes a copy that lies so"
         )
     return coalesced.leaf_strides[0]
 
