@@ -6,6 +6,7 @@ import pytest
 
 from strideweave.operation import operation_definitions
 
+ARRAY = "strideweave.testing:ArrayCarrier"
 OWN_OPERATION = """
 import strideweave as sw
 from strideweave.operation import operation_definition
@@ -85,6 +86,20 @@ def test_operations_of_installed_carriers_are_known(ask: Any, shelf: Any) -> Non
     assert "result\n  The operand's dtype and layout.\n" in answer.output
     assert "plans (0)\n  outside the dtype policy: its own rule plans each call\n" in answer.output
     assert "cli_ops.twin tensor own no" in " ".join(ask("ops").output.split())
+
+
+@pytest.mark.parametrize("command", ["ops", "explain"])
+@pytest.mark.parametrize("name", ["einsum", "softmax", "gt", "mean", "permute"])
+def test_a_function_of_other_operations_is_said_to_be_one(
+    command: str, name: str, ask: Any, shelf: Any
+) -> None:
+    carrier = () if command == "ops" else ("--carrier", ARRAY, "--dtype", "Float32")
+    answer = ask(command, name, *carrier)
+    assert answer.status == 2
+    assert answer.errors == (
+        f"strideweave {command}: {name!r} is a public function made of operations and views, "
+        f"none of its own; see help(strideweave.{name})\n"
+    )
 
 
 def test_an_unknown_operation_names_close_ones(ask: Any, shelf: Any) -> None:

@@ -51,6 +51,11 @@ def definition_of(name: str) -> OperationDefinition:
     """
     found = find_definition(name)
     if found is None:
+        if name in functional.__all__:
+            raise CommandError(
+                f"{name!r} is a public function made of operations and views, none of its own; "
+                f"see help(strideweave.{name})"
+            )
         names = [definition.name for definition in operation_definitions()]
         close = get_close_matches(name, names)
         hint = f"; close: {', '.join(close)}" if close else ""
