@@ -1,6 +1,7 @@
 """Values between Metal and other carriers: whole spans, all or nothing, also in the background."""
 
 import importlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -109,6 +110,24 @@ def test_moves_in_the_background_are_built_on_their_own_threads(make_tensor: Mak
     results = [handle.wait() for handle in handles]
     sums = [sw.add(result, result) for result in results]
     assert [total[0] for total in sums] == [2.0 * number for number in range(20)]
+
+
+@pytest.mark.rule("MT-51", "M-25")
+def test_moves_in_the_background_submit_in_few_threads(
+    monkeypatch: pytest.MonkeyPatch, make_tensor: MakeTensor
+) -> None:
+    """MLX keeps a system thread for each, until the process ends."""
+    runtime: Any = importlib.import_module("strideweave.carriers.metal.runtime")
+    submit, threads = runtime.submit, set()
+
+    def noting(*arrays: Any) -> None:
+        threads.add(threading.get_ident())
+        submit(*arrays)
+
+    monkeypatch.setattr(runtime, "submit", noting)
+    handles = [sw.copy_async(make_tensor([1.0]), Metal(1)) for _ in range(50)]
+    assert [handle.wait()[0] for handle in handles] == [1.0] * 50
+    assert len(threads - {threading.get_ident()}) in range(1, 5)
 
 
 @pytest.mark.rule("MT-44", "MT-6", "M-29", "G-3", "G-10")
