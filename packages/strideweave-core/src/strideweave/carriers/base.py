@@ -612,6 +612,21 @@ class Carrier:
 
     # Execution and differentiation
 
+    _instead_of_moving: ClassVar[str | None] = None
+    """What to use where no route has this class; None where a route could be declared."""
+    _instead_of_mixing: ClassVar[str | None] = None
+    """What to do with an operand that should meet one of this class; None: move it there."""
+
+    def _one_slot(self, value: Any, dtype: DType) -> "Carrier":
+        """Make a carrier of this class whose one slot holds a constant operand of any shape."""
+        if dtype is self.dtype():
+            return self.new_like([value])
+        return self.new_like([value], dtype=dtype)
+
+    def _execution_remedy(self) -> str | None:
+        """Tell what to do instead where no capability of this instance covers a plan."""
+        return None
+
     def _require_executable(self, operation: str) -> None:
         """Check that an operation may use the stored values now.
 

@@ -230,7 +230,8 @@ def require_capability(carrier_class: type, plan: OperationPlan) -> OperationCap
         strideweave.operation.capability.UnsupportedOperationPlan: Carrier executes no 'relu'
     """
     held = _class_set(carrier_class, "require_capability")
-    return _required(carrier_class, held, _checked_plan(plan, "require_capability"))
+    checked = _checked_plan(plan, "require_capability")
+    return _found(held, checked, _reason(carrier_class, held, checked))
 
 
 def instance_capabilities(
@@ -249,13 +250,14 @@ def instance_match(carrier: Carrier, plan: OperationPlan) -> OperationCapability
 def instance_reason(carrier: Carrier, plan: OperationPlan) -> str | None:
     """Answer ``carrier.unsupported_plan_reason``."""
     held = _instance_set(carrier, "unsupported_plan_reason")
-    return _reason(type(carrier), held, _checked_plan(plan, "unsupported_plan_reason"))
+    return _instance_reason(carrier, held, _checked_plan(plan, "unsupported_plan_reason"))
 
 
 def require_on_instance(carrier: Carrier, plan: OperationPlan) -> OperationCapability:
     """Answer ``carrier.require_operation_plan``."""
     held = _instance_set(carrier, "require_operation_plan")
-    return _required(type(carrier), held, _checked_plan(plan, "require_operation_plan"))
+    checked = _checked_plan(plan, "require_operation_plan")
+    return _found(held, checked, _instance_reason(carrier, held, checked))
 
 
 def _class_set(carrier_class: object, query: str) -> CapabilitySet:
@@ -279,11 +281,16 @@ def _checked_plan(plan: object, query: str) -> OperationPlan:
     return plan
 
 
-def _required(carrier_class: type, held: CapabilitySet, plan: OperationPlan) -> OperationCapability:
+def _found(held: CapabilitySet, plan: OperationPlan, reason: str | None) -> OperationCapability:
     found = held.match(plan)
     if found is None:
-        raise UnsupportedOperationPlan(_reason(carrier_class, held, plan))
+        raise UnsupportedOperationPlan(reason)
     return found
+
+
+def _instance_reason(carrier: Carrier, held: CapabilitySet, plan: OperationPlan) -> str | None:
+    reason, remedy = _reason(type(carrier), held, plan), carrier._execution_remedy()
+    return reason if reason is None or remedy is None else f"{reason}; {remedy}"
 
 
 def _reason(carrier_class: type, held: CapabilitySet, plan: OperationPlan) -> str | None:

@@ -99,11 +99,15 @@ def common_carrier(
     return first
 
 
-def carrier_mismatch(operation: str, name: str, found: type, expected: type) -> TypeError:
+def carrier_mismatch(
+    operation: str, name: str, found: "type[Carrier]", expected: "type[Carrier]"
+) -> TypeError:
     """Build the error of an operand on another carrier class than the first one's."""
+    remedies = (expected._instead_of_mixing, found._instead_of_mixing)
+    remedy = next(filter(None, remedies), "move or copy it there first")
     return TypeError(
         f"{operation}: carriers must match: {name} lives on {_named(found, expected)}, expected "
-        f"{_named(expected, found)}; move or copy it there first"
+        f"{_named(expected, found)}; {remedy}"
     )
 
 

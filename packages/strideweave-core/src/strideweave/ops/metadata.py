@@ -61,8 +61,14 @@ def _unit_layout(shape: Shape) -> Layout:
 
 
 def constant_like(tensor: Tensor, value: float) -> Tensor:
-    """One Float32 value that aligns with a Tensor and leaves the result layout to it."""
-    return tensor_over(_one_slot(tensor, value), 0, _unit_layout(tensor.shape))
+    """One Float32 value that aligns with a Tensor and leaves the result layout to it.
+
+    It takes no gradient.
+    """
+    carrier = tensor.carrier._one_slot(value, DType.Float32)
+    constant = tensor_over(carrier, 0, _unit_layout(tensor.shape))
+    constant._retains_grad = None
+    return constant
 
 
 def filled(shape: Shape, value: float, like: Tensor) -> Tensor:
@@ -73,14 +79,8 @@ def filled(shape: Shape, value: float, like: Tensor) -> Tensor:
         value: The value of every coordinate.
         like: Tensor whose carrier allocates the slot.
     """
-    return tensor_over(_one_slot(like, value), 0, stationary_layout(shape))
-
-
-def _one_slot(like: Tensor, value: float) -> Any:
-    carrier = like.carrier
-    if carrier.dtype() is DType.Float32:
-        return carrier.new_like([value])
-    return carrier.new_like([value], dtype=DType.Float32)
+    carrier = like.carrier._one_slot(value, DType.Float32)
+    return tensor_over(carrier, 0, stationary_layout(shape))
 
 
 @lru_cache(maxsize=1024)

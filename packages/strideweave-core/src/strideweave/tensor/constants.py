@@ -33,11 +33,7 @@ def operand(value: object, other: Tensor) -> Tensor:
         )
     require_one_subtensor(other, "operation execution")
     dtype = DType.Int32 if is_integer and other._dtype is DType.Int32 else DType.Float32
-    prototype = other._carrier
-    if prototype.dtype() is dtype:
-        carrier = prototype.new_like([value])
-    else:
-        carrier = prototype.new_like([value], dtype=dtype)
+    carrier = other._carrier._one_slot(value, dtype)
     constant = tensor_over(carrier, 0, _one_slot(other._layout.shape), dtype)
     constant._retains_grad = None
     return constant

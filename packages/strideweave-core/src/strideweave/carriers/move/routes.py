@@ -125,6 +125,13 @@ def _refusal(source: ClassRecord, destination: ClassRecord) -> str | None:
     forbidding = _forbidding(source, destination)
     if not forbidding:
         return None
+    instead = [
+        entry.carrier_class for entry in forbidding if entry.carrier_class._instead_of_moving
+    ]
+    if instead:
+        return (
+            f"no permitted route for the pair {pair_name(*pair)}: {instead[0]._instead_of_moving}"
+        )
     names = " and ".join(entry.carrier_class.__qualname__ for entry in forbidding)
     remedy = "set elementwise_fallback=True in its StorageProvider"
     if source.definition is not None:

@@ -33,11 +33,13 @@ def require_room(state: ResidencyState, needed: Collection[int], extra: int = 0)
     held = held_numbers(state)
     total = len(held | set(needed)) + extra
     if total > state.capacity:
-        pinned = [state.grid.coordinate(number) for number in sorted(held)]
+        remedy = f"ask for fewer tiles, or build the carrier with a primary_capacity of {total}"
+        if held:
+            pinned = [state.grid.coordinate(number) for number in sorted(held)]
+            remedy = f"tiles {pinned} are pinned or pending: wait for that work, or {remedy}"
         raise MemoryError(
             f"the request needs {total} tiles in the primary tier at one time, but "
-            f"primary_capacity is {state.capacity}; tiles {pinned} are pinned or pending: wait for "
-            "that work, or ask for fewer tiles"
+            f"primary_capacity is {state.capacity}; {remedy}"
         )
 
 

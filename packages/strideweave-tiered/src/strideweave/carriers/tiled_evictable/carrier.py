@@ -18,7 +18,11 @@ from strideweave.carriers.tiled_evictable import (
 )
 from strideweave.carriers.tiled_evictable.construction import checked_state
 from strideweave.carriers.tiled_evictable.facet import TiledResidencyFacet
-from strideweave.carriers.tiled_evictable.factories import allocated_like, filled_like_values
+from strideweave.carriers.tiled_evictable.factories import (
+    allocated_like,
+    filled_like_values,
+    one_slot,
+)
 from strideweave.carriers.tiled_evictable.policy import ResidencyPolicy
 from strideweave.carriers.tiled_evictable.residency import AwaitResidency
 from strideweave.carriers.tiled_evictable.seeding import fill_from_seed
@@ -419,8 +423,23 @@ class TiledEvictable(DependentCarrier):
         """
         if isinstance(operation_name, str):
             self._require_executable(operation_name)
-            direct.refuse_others(operation_name)
+            direct.refuse_others(self, operation_name)
         return super().dispatch_op(operation_name)
+
+    _instead_of_moving = (
+        "TiledEvictable takes and gives values tile by tile; use its methods update, scatter and "
+        "project, or numpy.asarray, which reads all of them"
+    )
+    _instead_of_mixing = (
+        "wrap the other operand as a TiledEvictable of one tile, or project the tiles into a "
+        "compact Tensor"
+    )
+
+    def _one_slot(self, value: Any, dtype: DType) -> "TiledEvictable":
+        return one_slot(self, value, dtype)
+
+    def _execution_remedy(self) -> str:
+        return direct.execution_remedy(self)
 
     def _require_executable(self, operation: str) -> None:
         if self._released:

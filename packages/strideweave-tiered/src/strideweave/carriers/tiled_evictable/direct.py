@@ -44,7 +44,7 @@ def composite_provider() -> "CompositeProvider[TiledEvictable]":
     )
 
 
-def refuse_others(name: str) -> None:
+def refuse_others(carrier: "TiledEvictable", name: str) -> None:
     """Refuse a known operation that full Tensors do not take part in.
 
     Raises:
@@ -52,11 +52,21 @@ def refuse_others(name: str) -> None:
     """
     is_known = name in VIEW_OPERATION_NAMES or find_definition(name) is not None
     if is_known and name not in DIRECT_OPERATIONS:
-        listed = ", ".join(DIRECT_OPERATIONS)
         raise UnsupportedOperationPlan(
-            f"TiledEvictable does not execute {name!r}: full Tensors take part in {listed}; "
-            "project the tiles into a compact Tensor for anything else"
+            f"TiledEvictable does not execute {name!r}; {execution_remedy(carrier)}"
         )
+
+
+def execution_remedy(carrier: "TiledEvictable") -> str:
+    """Tell what full Tensors take part in, and what to do for anything else."""
+    executed = [name for name in DIRECT_OPERATIONS if carrier.operation_capabilities(name)]
+    if not executed:
+        primary = type(carrier._state.primary).__qualname__
+        return f"its primary {primary} executes nothing for it: choose a primary that computes"
+    return (
+        f"full Tensors take part in {', '.join(executed)}; project the tiles into a compact Tensor "
+        "for anything else"
+    )
 
 
 def _capabilities(carrier: "TiledEvictable") -> Iterable[OperationCapability]:
@@ -84,6 +94,8 @@ def _prepare(
                 f"its operands compute on {wanted.__qualname__} and "
                 f"{type(state.primary).__qualname__}; one compute class is needed"
             )
+        if _is_constant(state, source):
+            continue
         if not has_full_shape(state.grid, source.layout):
             return Unsupported(
                 f"an operand has shape {source.shape}, but only full Tensors of the logical shape "
@@ -91,6 +103,12 @@ def _prepare(
             )
         full_placement(state.grid, source, "an operand")
     return PreparedComposite(lambda: ProviderResult((_execute(invocation),)))
+
+
+def _is_constant(state: ResidencyState, source: Tensor) -> bool:
+    """Tell whether an operand is one value for every coordinate, as a number becomes."""
+    is_one_slot = state.grid.extent == 1 and source.layout.cosize == 1
+    return is_one_slot and not source._takes_gradient()
 
 
 def state_of(tensor: Tensor) -> ResidencyState:

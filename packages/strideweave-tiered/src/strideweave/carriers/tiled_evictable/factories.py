@@ -91,6 +91,19 @@ def filled_like_values(
     return fresh
 
 
+def one_slot(carrier: "TiledEvictable", value: object, dtype: DType) -> "TiledEvictable":
+    """Build a carrier of one tile of one slot, for a constant beside Tensors of another carrier.
+
+    Its tile is primary for good, so that it needs neither capacity nor the secondary tier.
+    """
+    primary = carrier._state.primary
+    tiers = (fresh_like(primary, 0, dtype), fresh_like(primary, 0, dtype))
+    fresh = type(carrier)(*tiers, grid_shape=(1,), tile_shape=(1,))
+    state = fresh._state
+    put(state, state.tiles[0], Region(_buffer([value], dtype), 0, state.grid.tile_layout))
+    return fresh
+
+
 def put_all(
     state: ResidencyState,
     numbers: Sequence[int],

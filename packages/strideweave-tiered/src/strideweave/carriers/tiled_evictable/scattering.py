@@ -92,9 +92,11 @@ def _checked_compact(state: ResidencyState, compact: object, places: CompactGrid
     if compact.dtype() is not state.dtype:
         raise TypeError(f"compact must have dtype {state.dtype!r}, got {compact.dtype()!r}")
     if compact.layout != places.layout:
+        is_reordered = compact.shape == places.layout.shape
+        remedy = "; from_numpy(numpy.asfortranarray(array)) makes one" if is_reordered else ""
         raise ValueError(
             f"compact must have the flat dense layout {places.layout} of the selected tiles, got "
-            f"{compact.layout}"
+            f"{compact.layout}{remedy}"
         )
     return compact
 
