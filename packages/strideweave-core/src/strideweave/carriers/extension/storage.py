@@ -32,7 +32,7 @@ class StorageProvider(Generic[C_contra]):
         release: ``(carrier) -> None``. Gives the storage up; succeeds at most once per instance.
         read: ``(carrier, index) -> object``. The value of a slot, in a form the dtype accepts.
         write: ``(carrier, index, value) -> None``. Stores one value, normalized for the dtype.
-        elementwise_fallback: Whether moves may copy value by value where no route serves them.
+        elementwise_fallback: Whether moves without a route may copy by spans, else value by value.
         read_span: ``(carrier, start, out) -> None`` or None. Fills ``out``, a writable
             one-dimensional memoryview of format ``f``, ``i`` or ``?``, with what ``read`` gives
             for its ``len(out)`` slots from ``start``. The buffer is valid during the call only.
