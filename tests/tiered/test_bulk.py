@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import strideweave as sw
 from strideweave import Carrier, DType, Layout, Tensor, TiledEvictable, TileSelection, TileSet
+from strideweave.carriers import spans
 from strideweave.carriers.tiled_evictable import PinnedResidency, views
 from strideweave.carriers.tiled_evictable.seeding import packed_like
 from strideweave.layout.construction import canonical_layout
@@ -188,6 +189,37 @@ def test_a_write_whose_promotion_fails_changes_nothing(
     result.backward(result.detach())
     part[...] = 7
     assert full(carrier).tolist() == [0, 7, 7, 7, 7, 5, 6, 7] and carrier.version == 1
+
+
+@pytest.mark.rule("TE-102", "G-3", "G-4")
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_write_that_the_storage_refuses_midway_changes_nothing(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    controlled_tiers: Tiers,
+    monkeypatch: pytest.MonkeyPatch,
+    is_stored: bool,
+) -> None:
+    carrier = tiled((3,), (2,), stored=is_stored, tiers=controlled_tiers)
+    written = []
+
+    def write_span(storage: Carrier, start: int, values: "memoryview[Any]") -> bool:
+        if len(written) == 2:
+            raise OSError("the device is gone")
+        written.append(storage)
+        return original(storage, start, values)
+
+    original = spans.write_span
+    with monkeypatch.context() as patch:
+        patch.setattr(spans, "write_span", write_span)
+        with pytest.raises(OSError, match="the device is gone"):
+            full(carrier)[...] = 7
+    assert len(written) == 2
+    assert full(carrier).tolist() == [*range(6)] and carrier.version == 0
+    assert carrier.dirty_tiles == TileSet()
+    full(carrier)[...] = 7
+    assert full(carrier).tolist() == [7] * 6 and carrier.version == 1
+    assert carrier.dirty_tiles == carrier.primary_tiles == carrier.valid_tiles
 
 
 @pytest.mark.rule("TE-40", "TE-102", "G-3")

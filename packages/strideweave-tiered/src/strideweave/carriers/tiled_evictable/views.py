@@ -109,7 +109,7 @@ def write_view(carrier: "TiledEvictable", tensor: Tensor, values: "memoryview[An
     """Store values, given in logical order, through an injective Tensor: all of them or none.
 
     Tiles are promoted together and become dirty; of more than the capacity holds at one time, the
-    last ones are. A tile of implicit zeros that takes only zeros stays what it is.
+    last ones do. A tile of implicit zeros that takes only zeros stays what it is.
 
     Returns:
         False, with nothing written, where its leaves do not keep to the axes.
@@ -128,16 +128,17 @@ def write_view(carrier: "TiledEvictable", tensor: Tensor, values: "memoryview[An
     while True:
         with lock:
             changed = _changed(state, by_tile, values)
-            if all(state.tiles[number].location == "primary" for number in changed):
+            fitting = _fitting(state, changed)
+            if _are_primary(state, changed) and _is_one_step(state, changed, by_tile):
                 # Under the lock, so that no eviction begins with the former values.
                 for number in changed:
                     _write_tile(state, state.tiles[number], by_tile[number], values)
                 return True
-            fitting = _fitting(state, changed)
-        promote_to_write(state, fitting)
-        if len(fitting) < len(changed):
+            has_arrived = _are_primary(state, fitting)
+        if has_arrived:
             replace(state, changed, lambda number: _rewritten(state, by_tile[number], values))
             return True
+        promote_to_write(state, fitting)
 
 
 def _changed(
@@ -162,14 +163,28 @@ def _fitting(state: ResidencyState, numbers: Sequence[int]) -> Sequence[int]:
     return numbers[-max(1, room) :]
 
 
+def _are_primary(state: ResidencyState, numbers: Sequence[int]) -> bool:
+    return all(state.tiles[number].location == "primary" for number in numbers)
+
+
+def _is_one_step(
+    state: ResidencyState, numbers: Sequence[int], by_tile: dict[int, list[Piece]]
+) -> bool:
+    """Tell whether tiles in the primary tier are written without a call that fails midway."""
+    if sum(len(by_tile[number]) for number in numbers) < 2:
+        return True
+    storages = [state.tiles[number].primary for number in numbers]
+    return all(s is not None and spans.host_array(s) is not None for s in storages)
+
+
 def _write_tile(
     state: ResidencyState, tile: Tile, pieces: Sequence[Piece], values: "memoryview[Any]"
 ) -> None:
     assert tile.primary is not None
-    tile.dirty = True  # even if the storage fails, some of it may have changed
-    state.touch(tile)
     for piece in pieces:
         _write_piece(tile.primary, piece, values)
+    tile.dirty = True
+    state.touch(tile)
 
 
 def _rewritten(state: ResidencyState, pieces: Sequence[Piece], values: "memoryview[Any]") -> Region:
