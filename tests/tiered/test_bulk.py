@@ -201,7 +201,7 @@ def test_a_write_that_the_storage_refuses_midway_changes_nothing(
     is_stored: bool,
 ) -> None:
     carrier = tiled((3,), (2,), stored=is_stored, tiers=controlled_tiers)
-    written = []
+    written: list[Carrier] = []
 
     def write_span(storage: Carrier, start: int, values: "memoryview[Any]") -> bool:
         if len(written) == 2:
