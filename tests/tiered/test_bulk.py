@@ -168,6 +168,7 @@ def test_a_tile_that_work_pins_meanwhile_is_not_written(
 @pytest.mark.rule("TE-98", "TE-102", "G-3", "G-4")
 @pytest.mark.parametrize("stage", ["prepare", "submit", "complete"])
 @pytest.mark.parametrize("position", [0, 1, 2])
+@pytest.mark.parametrize("text", ["(4):(1)", "(2,2):(1,2)"])
 def test_a_write_whose_promotion_fails_changes_nothing(
     tiled: Any,
     full: Callable[..., Tensor],
@@ -175,9 +176,10 @@ def test_a_write_whose_promotion_fails_changes_nothing(
     controlled_tiers: Tiers,
     position: int,
     stage: str,
+    text: str,
 ) -> None:
     carrier = tiled((4,), (2,), stored=True, capacity=3, tiers=controlled_tiers)
-    part = Tensor(carrier, 1, Layout.parse("(4):(1)"))  # of tiles 0 to 2
+    part = Tensor(carrier, 1, Layout.parse(text))  # of tiles 0 to 2
     result = sw.relu(full(carrier))
     carrier.evict(carrier.primary_tiles)
     controlled.fail(position, stage)
@@ -189,6 +191,25 @@ def test_a_write_whose_promotion_fails_changes_nothing(
     result.backward(result.detach())
     part[...] = 7
     assert full(carrier).tolist() == [0, 7, 7, 7, 7, 5, 6, 7] and carrier.version == 1
+
+
+@pytest.mark.rule("TE-102", "G-3", "G-4")
+def test_a_write_across_the_axes_changes_all_slots_or_none(
+    tiled: Any, controlled: Any, controlled_tiers: Tiers
+) -> None:
+    carrier = tiled((2, 2), (1, 2), stored=True, tiers=controlled_tiers)
+    diagonal = Tensor(carrier, 1, Layout.parse("(3):(2)"))
+    crossing = Tensor(carrier, 1, Layout.parse("(4):(1)"))
+    assert views.read_view(carrier, crossing) is None
+    for tensor in (crossing, diagonal):
+        controlled.fail(0, "complete")
+        with pytest.raises(OSError, match="the test fails"):
+            tensor[...] = 9
+        controlled.failing = {}
+        assert [carrier[slot] for slot in range(8)] == [*range(8)] and carrier.version == 0
+    crossing[...] = 9
+    assert [carrier[slot] for slot in range(8)] == [0, 9, 9, 9, 9, 5, 6, 7]
+    assert carrier.version == 1
 
 
 @pytest.mark.rule("TE-102", "G-3", "G-4")

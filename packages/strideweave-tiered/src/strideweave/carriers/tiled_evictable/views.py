@@ -31,6 +31,7 @@ from strideweave.carriers.tiled_evictable.storage import (
     require_writable,
 )
 from strideweave.layout import Layout
+from strideweave.layout.enumeration import slots
 from strideweave.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 _MANY_PIECES: Final = 1024
 _FEW_VALUES: Final = 8
-"""Beyond many pieces of few values each, slots are read and written one by one."""
+"""Beyond many pieces of few values each, slots are taken one by one."""
 
 
 class Leaf(NamedTuple):
@@ -112,16 +113,17 @@ def write_view(carrier: "TiledEvictable", tensor: Tensor, values: "memoryview[An
     last ones do. A tile of implicit zeros that takes only zeros stays what it is.
 
     Returns:
-        False, with nothing written, where its leaves do not keep to the axes.
+        False, with nothing written, where its dtype has no span format.
 
     Raises:
         RuntimeError: The carrier is released, or a tile is pending, pinned or invalid.
 
     What a transfer raises propagates.
     """
-    state, found = carrier._state, _divided(carrier, tensor)
-    if found is None:
+    state = carrier._state
+    if state.dtype not in host.SPAN_FORMATS:
         return False
+    found = _divided(carrier, tensor) or _single_slots(state.grid, tensor)
     by_tile: dict[int, list[Piece]] = {}
     for piece in found:
         by_tile.setdefault(piece.number, []).append(piece)
@@ -237,6 +239,13 @@ def _divided(carrier: "TiledEvictable", tensor: Tensor) -> list[Piece] | None:
     if count > _MANY_PIECES and count * _FEW_VALUES > layout.size:
         return None
     return list(_pieces(grid, columns, repeated))
+
+
+def _single_slots(grid: TileGrid, tensor: Tensor) -> Iterator[Piece]:
+    single = flat_layout((1,), (0,))
+    for ordinal, slot in enumerate(slots(tensor.layout)):
+        number, local = grid.locate(tensor.offset + slot)
+        yield Piece(number, local, single, ordinal, single)
 
 
 def _leaves_of_axes(
