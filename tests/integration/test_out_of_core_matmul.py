@@ -36,17 +36,25 @@ def test_example_agrees_with_numpy_within_its_memory() -> None:
     grown = re.search(r"grew by (\d+) MiB; it may grow by (\d+) MiB:", output)
     assert grown is not None
     needed, allowed = map(int, grown.groups())
-    assert 64 * 0.9 < needed <= allowed == round(64 * 1.2 + 1 + 2 + 16)
+    assert 64 * 0.9 < needed <= allowed == 64 + 2 * 8 + 1 + 2 + 16
 
 
-def test_example_refuses_a_weight_that_tiles_do_not_fill() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--mebibytes", "33", "--capacity", "256"], "multiple of a tile"),
+        (["--mebibytes", "1", "--capacity", "1", "--columns", "300000"], "too small"),
+        (["--mebibytes", "0"], "--mebibytes: must be at least 1, got 0"),
+        (["--capacity", "-4"], "--capacity: must be at least 1, got -4"),
+        (["--columns", "0"], "--columns: must be at least 1, got 0"),
+        (["--mebibytes", "many"], "--mebibytes: invalid"),
+    ],
+)
+def test_example_refuses_jobs_that_cannot_be_tiled(arguments: list[str], complaint: str) -> None:
     run = subprocess.run(
-        [sys.executable, str(EXAMPLE), "--mebibytes", "33", "--capacity", "256"],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, str(EXAMPLE), *arguments], capture_output=True, text=True, check=False
     )
-    assert run.returncode == 2 and "multiple of a tile" in run.stderr
+    assert run.returncode == 2 and complaint in run.stderr and "Traceback" not in run.stderr
 
 
 @pytest.mark.slow
