@@ -144,7 +144,9 @@ def test_errors_and_explanations(f: Make, b: Make, workshop: Any) -> None:
         sw.einsum(b([True]), b([True]), "a b, b -> a")
     with pytest.raises(NotImplementedError, match="Bool"):
         sw.einsum(b([True]), b([True]), "a, a -> 1")
-    with pytest.raises(TypeError, match=r"einsum\(lhs, rhs, 'i k, k j -> i j'\), got Tensor"):
+    with pytest.raises(
+        TypeError, match=r"'i k, k j -> i j' in einsum\(lhs, rhs, description\), got Tensor"
+    ):
         unchecked.einsum("i k, k j -> i j", x, x)
     released = f([1.0, 2.0])
     released.carrier.release()

@@ -107,7 +107,7 @@ def einsum_alignment(description: str) -> EinsumAlignment:
         TypeError: ``description`` is not a str.
         ValueError: The command is malformed.
     """
-    check_description(description, "in einsum(lhs, rhs, 'i k, k j -> i j')")
+    check_description(description, "'i k, k j -> i j' in einsum(lhs, rhs, description)")
     return _compiled(description)
 
 
