@@ -281,13 +281,17 @@ def test_grad_gives_tiled_gradients(tiled: Any, full: Callable[..., Tensor]) -> 
 
 
 @pytest.mark.rule("TE-93", "G-13")
-def test_implicit_zero_adds_like_zero(tiled: Any, full: Callable[..., Tensor]) -> None:
+def test_what_no_contribution_reaches_keeps_its_bits(
+    tiled: Any, full: Callable[..., Tensor]
+) -> None:
     carrier = tiled((2,), (1,))
     x = full(carrier)
     zeros = carrier.project(x, TileSelection([[0]])).wait()
-    zeros.backward(ones(zeros, -0.0))
+    zeros.backward(ones(zeros, -0.0), retain_graph=True)
     other = carrier.project(x, TileSelection([[1]])).wait()
     other.backward(ones(other, 1.0))
+    assert [repr(value) for value in flat(x.grad)] == ["-0.0", "1.0"]
+    zeros.backward(ones(zeros, 0.0))
     assert [repr(value) for value in flat(x.grad)] == ["0.0", "1.0"]
 
 
@@ -493,3 +497,50 @@ def test_a_view_has_no_tiled_gradient(tiled: Any, dense: Callable[..., Tensor]) 
     view = Tensor(tiled((2,), (2,)), 0, Layout.parse("(2):(1)"))
     with pytest.raises(ValueError):
         view.backward(dense([1, 2]))
+
+
+@pytest.mark.rule("TE-93", "A-17")
+@pytest.mark.parametrize("capacity", [None, 2])
+def test_a_sparse_contribution_touches_its_tiles_only(
+    tiled: Any, full: Callable[..., Tensor], dense: Callable[..., Tensor], capacity: int | None
+) -> None:
+    x = full(tiled((4,), (2,), capacity=capacity))
+    sw.add(x, x).backward(dense(range(8)))
+    existing = x.grad
+    assert existing is not None and isinstance(existing.carrier, TiledEvictable)
+    gradient = existing.carrier
+    gradient.evict(gradient.primary_tiles)
+    before, version = gradient.residency_stats(), gradient.version
+    gradient_tile(x, 2).backward(dense([100.0, 200.0]))
+    assert x.grad is existing and existing.tolist() == [0, 2, 4, 6, 108, 210, 12, 14]
+    after = gradient.residency_stats()
+    assert gradient.version == version + 1
+    assert gradient.dirty_tiles == gradient.primary_tiles == TileSet([(2,)])
+    assert after.promotions == before.promotions + 1 and after.bytes_out == before.bytes_out
+
+
+def gradient_tile(tensor: Tensor, number: int) -> Tensor:
+    assert isinstance(tensor.carrier, TiledEvictable)
+    return tensor.carrier.project(tensor, TileSelection([[number]])).wait()
+
+
+@pytest.mark.rule("TE-44", "TE-96")
+def test_gradients_count_what_storing_them_has_cost(
+    tiled: Any, full: Callable[..., Tensor], dense: Callable[..., Tensor]
+) -> None:
+    x = full(tiled((4,), (2,), stored=True, capacity=1))
+    sw.add(x, x).backward(dense(range(8)))
+    assert x.grad is not None and isinstance(x.grad.carrier, TiledEvictable)
+    counted = x.grad.carrier.residency_stats()
+    # three of the four tiles of eight bytes did not fit
+    assert (counted.promotions, counted.evictions, counted.bytes_out) == (1, 0, 24)
+
+    y = full(tiled((4,), (2,), stored=True, capacity=1))
+    product = sw.elementwise_mul(y, y)
+    node = product.autograd_ctx
+    assert node is not None
+    left, _ = node.backward(dense([1] * 8))
+    assert left is not None and isinstance(left.carrier, TiledEvictable)
+    built = left.carrier.residency_stats()
+    assert (built.promotions, built.evictions, built.bytes_out) == (4, 4, 32)
+    assert built.bytes_in == 0

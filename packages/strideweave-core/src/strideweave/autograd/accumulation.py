@@ -120,14 +120,35 @@ def accumulate_gradients(totals: Iterable[tuple[Tensor, Tensor]]) -> None:
         if tensor.grad is not None:
             _require_accumulable(tensor, tensor.grad)
     gradients = [
-        gradient if tensor.grad is None else add_contributions(tensor, tensor.grad, gradient)
+        gradient
+        if tensor.grad is None or _has_parts(tensor.grad)
+        else add_contributions(tensor, tensor.grad, gradient)
         for tensor, gradient in arrived
     ]
     for (tensor, _), gradient in zip(arrived, gradients, strict=True):
         if tensor.grad is None:
             tensor.grad = gradient
+        elif _has_parts(tensor.grad):
+            _add_parts(tensor, tensor.grad, gradient)
         else:
             tensor.grad[...] = gradient
+
+
+def _has_parts(existing: Tensor) -> bool:
+    carrier_class = type(existing.carrier)
+    return carrier_class._step_tensor is not Carrier._step_tensor
+
+
+def _add_parts(tensor: Tensor, existing: Tensor, gradient: Tensor) -> None:
+    """Add a gradient to an existing one, of which only the parts that it reaches are written."""
+
+    def add(_: int, part: Tensor, contribution: Tensor) -> None:
+        part[...] = evaluation.evaluate("add", part, contribution)
+
+    if existing.carrier._step_tensor(existing, gradient, add):
+        existing.carrier._count_write()
+    else:
+        existing[...] = add_contributions(tensor, existing, gradient)
 
 
 def _require_accumulable(tensor: Tensor, existing: object) -> None:

@@ -70,8 +70,11 @@ class GradientTiles:
             if storage is None:
                 storage = fresh_like(self._state.primary, slots, dtype, empty=True)
             tile.primary = storage
+            counters = self._state.counters
+            counters.promotions += 1
             if tile.secondary is not None:
                 write_slots(storage, 0, read_slots(tile.secondary, 0, slots))
+                counters.bytes_in += self._state.tile_bytes
         self._open[number] = tile
         assert tile.primary is not None
         return tile.primary
@@ -90,6 +93,9 @@ class GradientTiles:
         if tile.secondary is None:
             tile.secondary = fresh_like(self._state.secondary, slots, dtype, empty=True)
         write_slots(tile.secondary, 0, read_slots(tile.primary, 0, slots))
+        counters = self._state.counters
+        counters.evictions += 1
+        counters.bytes_out += self._state.tile_bytes
         storage, tile.primary = tile.primary, None
         return storage
 

@@ -17,8 +17,8 @@ from strideweave.carriers.tiled_evictable.buffers import (
 from strideweave.carriers.tiled_evictable.factories import invalid_like, put_all
 from strideweave.carriers.tiled_evictable.footprints import full_placement
 from strideweave.carriers.tiled_evictable.requests import CompactGrid
-from strideweave.carriers.tiled_evictable.seeding import packed_like
-from strideweave.carriers.tiled_evictable.state import ResidencyState, lock
+from strideweave.carriers.tiled_evictable.seeding import scratch_tile
+from strideweave.carriers.tiled_evictable.state import lock
 from strideweave.carriers.tiled_evictable.storage import read_tile
 from strideweave.layout import Layout
 from strideweave.operation import no_grad
@@ -75,7 +75,10 @@ def tiled_gradient(gradient: Tensor, operand: Tensor) -> Tensor:
 
 
 def tiled_sum(carrier: "TiledEvictable", total: Tensor, gradient: Tensor) -> Tensor:
-    """Add two gradients tile by tile; tiles that are implicit zero in both stay so."""
+    """Add two gradients tile by tile.
+
+    Tiles that are implicit zero in one have the values of the other, and in both stay implicit.
+    """
     tiled = [entry for entry in (total, gradient) if type(entry.carrier) is type(carrier)]
     if not tiled:
         return evaluate("add", total, gradient)
@@ -84,9 +87,11 @@ def tiled_sum(carrier: "TiledEvictable", total: Tensor, gradient: Tensor) -> Ten
     right, right_stored = tiles_of(gradient, like)
     state = carrier._state
 
-    def added(number: int) -> Region:
-        terms = [_scratch(state, source(number)) for source in (left, right)]
-        result = evaluate("add", *terms)
+    def added(number: int) -> Region | None:
+        former, term = left(number), right(number)
+        if former is None or term is None:
+            return former or term
+        result = evaluate("add", scratch_tile(state, former), scratch_tile(state, term))
         return Region(
             read_slots(result.carrier, result.offset, result.layout.cosize), 0, result.layout
         )
@@ -94,13 +99,6 @@ def tiled_sum(carrier: "TiledEvictable", total: Tensor, gradient: Tensor) -> Ten
     stored = sorted({*left_stored, *right_stored})
     with no_grad():
         return _built(_tiled(like), like, added, stored)
-
-
-def _scratch(state: ResidencyState, region: Region | None) -> Tensor:
-    grid = state.grid
-    values = zeros(state.dtype, grid.tile_layout) if region is None else region
-    carrier = packed_like(state, state.primary, values)
-    return tensor_over(carrier, 0, grid.tile_layout, state.dtype)
 
 
 def scattered(gradient: object, source: Tensor, places: CompactGrid) -> Tensor:

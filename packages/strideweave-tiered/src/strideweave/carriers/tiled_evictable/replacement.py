@@ -7,12 +7,11 @@ from strideweave.carriers import Carrier
 from strideweave.carriers.tiled_evictable.buffers import Region, read_slots, zeros
 from strideweave.carriers.tiled_evictable.footprints import has_full_shape, placement
 from strideweave.carriers.tiled_evictable.gradients import tiles_of
-from strideweave.carriers.tiled_evictable.seeding import packed_like
+from strideweave.carriers.tiled_evictable.seeding import packed_like, scratch_tile
 from strideweave.carriers.tiled_evictable.state import ResidencyState, lock
 from strideweave.carriers.tiled_evictable.storage import read_tile, require_writable
 from strideweave.carriers.tiled_evictable.transition import quiet, release_all
 from strideweave.tensor import Tensor
-from strideweave.tensor.tensor import tensor_over
 
 if TYPE_CHECKING:
     from strideweave.carriers.tiled_evictable.carrier import TiledEvictable
@@ -72,8 +71,8 @@ def step_tiles(
         present = read_tile(state, state.tiles[number])
         blank = zeros(state.dtype, state.grid.tile_layout)
         values = blank if present is None else Region(present, 0, state.grid.tile_layout)
-        slots = _scratch(state, values)
-        step(number, slots, _scratch(state, source(number) or blank))
+        slots = scratch_tile(state, values)
+        step(number, slots, scratch_tile(state, source(number) or blank))
         return Region(
             read_slots(slots.carrier, 0, state.grid.tile_slots), 0, state.grid.tile_layout
         )
@@ -85,11 +84,6 @@ def step_tiles(
 def _is_full(state: ResidencyState, tensor: Tensor) -> bool:
     is_shaped = has_full_shape(state.grid, tensor.layout)
     return is_shaped and placement(state.grid, tensor.offset, tensor.layout) is not None
-
-
-def _scratch(state: ResidencyState, region: Region) -> Tensor:
-    carrier = packed_like(state, state.primary, region)
-    return tensor_over(carrier, 0, state.grid.tile_layout, state.dtype)
 
 
 def replace(
@@ -149,6 +143,7 @@ def _swap(state: ResidencyState, fresh: dict[int, Carrier], kept: int) -> list[C
         if position < kept:
             dropped.append(tile.secondary)
             state.counters.evictions += was_primary
+            state.counters.bytes_out += state.tile_bytes
             state.leave(tile)
             tile.secondary = storage
         else:

@@ -10,6 +10,8 @@ from strideweave.carriers.tiled_evictable.buffers import (
 )
 from strideweave.carriers.tiled_evictable.state import Location, ResidencyState, Tile
 from strideweave.layout import Layout
+from strideweave.tensor import Tensor
+from strideweave.tensor.tensor import tensor_over
 
 
 def fill_from_seed(state: ResidencyState, seed: Carrier, location: Location) -> None:
@@ -79,3 +81,9 @@ def packed_like(
         storage.release()
         raise
     return storage
+
+
+def scratch_tile(state: ResidencyState, values: Region) -> Tensor:
+    """Copy values in the shape of a tile to a Tensor on the compute class."""
+    carrier = packed_like(state, state.primary, values)
+    return tensor_over(carrier, 0, state.grid.tile_layout, state.dtype)
