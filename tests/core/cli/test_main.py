@@ -73,3 +73,22 @@ def test_an_interrupt_gets_no_traceback(ask: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("importlib.metadata.entry_points", interrupt)
     answer = ask("carriers")
     assert (answer.status, answer.output, answer.errors) == (130, "", "")
+
+
+@pytest.mark.parametrize("words", [["ops"], ["doctor"], ["layout", "(4,2):(1,4)"]])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_full_disk_gets_no_traceback(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "strideweave", *words]
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"strideweave {words[0]}: cannot write the answer: ")
+    assert "Traceback" not in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_a_closed_output_gets_no_traceback() -> None:
+    command = [sys.executable, "-m", "strideweave", "carriers"]
+    result = subprocess.run(
+        command, preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE, text=True
+    )
+    assert (result.returncode, result.stderr) == (0, "")

@@ -38,16 +38,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parser().parse_args(arguments)
     try:
         status: int = parsed.run(parsed)
-        sys.stdout.flush()  # a closed pipe shows here and not at the end of the process
+        if sys.stdout is not None:  # it is closed from the start
+            sys.stdout.flush()  # a closed pipe shows here and not at the end of the process
     except CommandError as refusal:
         print(f"strideweave {parsed.command}: {refusal}", file=sys.stderr)
         return MISUSED
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
+        return NO
+    except OSError as error:  # a full disk
+        _drop_output()
+        print(f"strideweave {parsed.command}: cannot write the answer: {error}", file=sys.stderr)
         return NO
     except KeyboardInterrupt:
         return INTERRUPTED
     return status
+
+
+def _drop_output() -> None:
+    """Keep the end of the process from writing what is left, and failing again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> ArgumentParser:
