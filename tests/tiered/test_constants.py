@@ -17,7 +17,7 @@ def listed(tensor: Tensor) -> list[Any]:
     return [tensor[ordinal] for ordinal in range(tensor.size())]
 
 
-@pytest.mark.rule("TE-80", "TE-84", "TE-91", "T-80")
+@pytest.mark.rule("TE-80", "TE-84", "TE-91", "T-8")
 @pytest.mark.parametrize("capacity", CAPACITIES)
 @pytest.mark.parametrize("is_first", [False, True])
 def test_a_number_is_added_to_a_full_tensor(
@@ -33,7 +33,7 @@ def test_a_number_is_added_to_a_full_tensor(
     assert listed(x.grad) == list(range(16))
 
 
-@pytest.mark.rule("TE-80", "T-80")
+@pytest.mark.rule("TE-80", "T-8")
 @pytest.mark.parametrize("capacity", CAPACITIES)
 def test_a_number_meets_integers(
     tiled: Any, full: Callable[..., Tensor], capacity: int | None
@@ -43,7 +43,7 @@ def test_a_number_meets_integers(
     assert (0.5 + x).dtype() is DType.Float32 and (0.5 + x).tolist() == [0.5, 1.5, 2.5, 3.5]
 
 
-@pytest.mark.rule("TE-80", "T-80")
+@pytest.mark.rule("TE-80", "T-8")
 def test_a_number_keeps_layouts_that_permute_inside_tiles(
     tiled: Any, full: Callable[..., Tensor]
 ) -> None:
@@ -69,7 +69,7 @@ def test_one_slot_that_takes_a_gradient_has_to_be_full(
         sw.add(x, repeated)
 
 
-@pytest.mark.rule("TE-80", "T-80")
+@pytest.mark.rule("TE-80", "T-8")
 @pytest.mark.parametrize(
     ("operation", "name"),
     [(operator.sub, "sub"), (operator.truediv, "div"), (operator.gt, "lt"), (operator.le, "le")],
