@@ -12,13 +12,14 @@ from strideweave.operation import ResolvedInvocation, operation_definition
 from strideweave_opencl import INTERFACE, OpenCLBuffer, OpenCLInterface
 from strideweave_opencl.activations import PACK
 
-SEEN: list[ResolvedInvocation] = []
+WATCHERS: list[list[ResolvedInvocation]] = []
 
 
 def watch(
     invocation: ResolvedInvocation, interface: OpenCLInterface
 ) -> PreparedKernel | Unsupported:
-    SEEN.append(invocation)
+    for watcher in WATCHERS:
+        watcher.append(invocation)
     return Unsupported("only watches")
 
 
@@ -32,10 +33,11 @@ sw.register_kernel_pack(KernelPack("tests", "1", OpenCLBuffer, INTERFACE, [WATCH
 
 
 @pytest.fixture
-def seen() -> list[ResolvedInvocation]:
+def seen() -> Iterator[list[ResolvedInvocation]]:
     """The calls of gather, as patterns get them, since the test began."""
-    SEEN.clear()
-    return SEEN
+    WATCHERS.append([])
+    yield WATCHERS[-1]
+    WATCHERS.clear()  # the calls keep their operands
 
 
 @pytest.fixture
