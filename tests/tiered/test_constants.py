@@ -87,3 +87,19 @@ def test_operators_beyond_the_direct_ones_say_what_there_is(
             operation(*operands)
     with pytest.raises(sw.UnsupportedOperationPlan, match=direct):
         sw.exp(x)
+
+
+@pytest.mark.rule("TE-80")
+def test_a_dtype_without_direct_operations_says_so(tiled: Any, full: Callable[..., Tensor]) -> None:
+    x = full(tiled((2,), (2,), [True, False, True, True], dtype=DType.Bool))
+    with pytest.raises(sw.UnsupportedOperationPlan, match="of Bool take part in nothing; project"):
+        x.carrier.dispatch_op("view")
+
+
+@pytest.mark.rule("TE-81", "TE-100")
+def test_a_released_carrier_adds_no_number(tiled: Any, full: Callable[..., Tensor]) -> None:
+    x = full(tiled((2,), (2,)))
+    x.carrier.release()
+    for number_first in (False, True):
+        with pytest.raises(RuntimeError, match=r"^TiledEvictable is released$"):
+            _ = 1.0 + x if number_first else x + 1.0

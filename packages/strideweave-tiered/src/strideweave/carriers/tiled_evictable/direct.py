@@ -59,13 +59,14 @@ def refuse_others(carrier: "TiledEvictable", name: str) -> None:
 
 def execution_remedy(carrier: "TiledEvictable") -> str:
     """Tell what full Tensors take part in, and what to do for anything else."""
+    primary = carrier._state.primary
+    if not primary.operation_capabilities():
+        name = type(primary).__qualname__
+        return f"its primary {name} only stores values: choose a primary that computes"
     executed = [name for name in DIRECT_OPERATIONS if carrier.operation_capabilities(name)]
-    if not executed:
-        primary = type(carrier._state.primary).__qualname__
-        return f"its primary {primary} executes nothing for it: choose a primary that computes"
     return (
-        f"full Tensors take part in {', '.join(executed)}; project the tiles into a compact Tensor "
-        "for anything else"
+        f"full Tensors of {carrier.dtype().name} take part in {', '.join(executed) or 'nothing'}; "
+        "project the tiles into a compact Tensor for anything else"
     )
 
 
