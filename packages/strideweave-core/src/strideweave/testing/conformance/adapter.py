@@ -68,6 +68,9 @@ class CarrierAdapter(ABC, Generic[C]):
     allows_empty: ClassVar[bool] = True
     """Whether there are carriers of the class without any slot."""
 
+    largest: ClassVar[int | None] = None
+    """The most slots that a carrier can have, 300 or more; None where only memory limits them."""
+
     peers: ClassVar[tuple[Peer, ...]] = (ARRAY_PEER,)
     """With whom Tensors are exchanged, as TRANSFERS_OUT and TRANSFERS_IN say."""
 
@@ -123,6 +126,10 @@ class CarrierAdapter(ABC, Generic[C]):
     def empty_size(self) -> tuple[int, ...]:
         """The slot count of an empty carrier, where there is one."""
         return (0,) if self.allows_empty else ()
+
+    def has_room(self, slots: int) -> bool:
+        """Tell whether a carrier can have so many slots."""
+        return self.largest is None or slots <= self.largest
 
     def filled(self, values: Sequence[Value], dtype: SimpleDType) -> C:
         """Make a carrier and put values into its memory, around the code under test."""

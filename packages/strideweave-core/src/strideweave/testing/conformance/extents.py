@@ -43,6 +43,12 @@ def extent_cases(plan: OperationPlan) -> tuple[OperationCase, ...]:
     )
 
 
+def most_slots(case: OperationCase) -> int:
+    """Give a bound of the slots of every operand and of the result of one of these calls."""
+    stored = [len(given.storage) for given in case.operands if isinstance(given, OperandCase)]
+    return 2 * sum(stored)
+
+
 def _agreement(plan: OperationPlan) -> str:
     if plan.operation in LIBRARY:
         return "library"

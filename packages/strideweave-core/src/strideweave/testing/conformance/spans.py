@@ -21,6 +21,10 @@ _SPANS: Final = (
 """How many slots a carrier has, and the first slot and the length of a span of it."""
 
 
+def _spans(subject: CarrierAdapter[Any]) -> list[tuple[int, tuple[int, int]]]:
+    return [(size, span) for size, span in _SPANS if subject.has_room(size)]
+
+
 def _values(dtype: SimpleDType, count: int, salt: int = 0) -> list[Value]:
     """Give values of which the last ones are special."""
     return [*distinct(dtype, count, salt), *SPECIAL[dtype]][-count:]
@@ -46,7 +50,7 @@ def read(subject: CarrierAdapter[Any]) -> None:
         )
         if not _reads_spans(offered, dtype):
             continue
-        for size, (start, count) in _SPANS:
+        for size, (start, count) in _spans(subject):
             values = _values(dtype, size)
             carrier = subject.filled(values, dtype)
             guarded = span_of(dtype, distinct(dtype, count + 2, salt=50))
@@ -84,7 +88,7 @@ def write(subject: CarrierAdapter[Any]) -> None:
     for dtype in subject.dtypes:
         if not _writes_spans(subject.make(1, dtype), dtype):
             continue
-        for size, (start, count) in _SPANS:
+        for size, (start, count) in _spans(subject):
             before = distinct(dtype, size)
             carrier = subject.filled(before, dtype)
             given = _values(dtype, count, salt=77)

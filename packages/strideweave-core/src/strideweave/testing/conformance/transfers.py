@@ -1,5 +1,6 @@
 """Checks of movement: values, the source, and what a failure leaves."""
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -25,7 +26,7 @@ from strideweave.testing.conformance.injection import (
     raising_storage,
     replaced,
 )
-from strideweave.testing.conformance.payloads import payloads
+from strideweave.testing.conformance.payloads import Payload, payloads
 from strideweave.testing.conformance.threads import THREADS, run_in_threads
 from strideweave.testing.conformance.values import distinct, same, span_of
 from strideweave.testing.operation_case import Value
@@ -48,6 +49,10 @@ def exchanges(subject: CarrierAdapter[Any]) -> list[tuple[Peer, SimpleDType]]:
         "stores one of its dtypes",
     )
     return pairs
+
+
+def _payloads(subject: CarrierAdapter[Any], dtype: SimpleDType, salt: int = 0) -> Iterator[Payload]:
+    return (held for held in payloads(dtype, salt) if subject.has_room(held.room))
 
 
 def can_be_sized(carrier: Carrier) -> bool:
@@ -99,7 +104,7 @@ def require_moved(moved: Tensor, destination: Carrier, layout: Layout, what: str
 def out_values(subject: CarrierAdapter[Any]) -> None:
     """Moves and copies to every peer bring the values of every layout, and gradients back."""
     for peer, dtype in exchanges(subject):
-        for payload in payloads(dtype):
+        for payload in _payloads(subject, dtype):
             what = f"{subject.name} to {peer.name}, {dtype.name} of {payload.note}"
             for keep in (True, False):
                 source = subject.filled(payload.values, dtype)
@@ -319,7 +324,7 @@ def prepare_abandoned(subject: CarrierAdapter[Any]) -> None:
 def in_values(subject: CarrierAdapter[Any]) -> None:
     """Moves and copies from every peer bring the values of every layout."""
     for peer, dtype in exchanges(subject):
-        for payload in payloads(dtype, salt=31):
+        for payload in _payloads(subject, dtype, salt=31):
             what = f"{peer.name} to {subject.name}, {dtype.name} of {payload.note}"
             for keep, is_empty in product((True, False), repeat=2):
                 room = payload.room
