@@ -71,6 +71,13 @@ def test_another_target_is_a_type_error(name: str, advertise: Advertise) -> None
         load_carrier(name)
 
 
+@pytest.mark.parametrize("target", ["a b c", "slab-plugin", "slab_plugin:", ":Slab"])
+def test_a_malformed_target_is_a_type_error(target: str, advertise: Advertise) -> None:
+    advertise("Slab", target)
+    with pytest.raises(TypeError, match=f"as {target}, which is not written module:attribute"):
+        load_carrier("Slab")
+
+
 @pytest.mark.rule("C-1")
 def test_installed_carriers_say_where_they_come_from(advertise: Advertise) -> None:
     before = installed()

@@ -98,6 +98,16 @@ def test_an_absent_device_is_reported_and_no_problem(ask: Any, shelf: Any) -> No
     }
 
 
+@pytest.mark.parametrize("ending", ["SystemExit(9)", "SystemExit"])
+def test_a_constructor_that_ends_the_process_does_not_end_the_report(
+    ending: str, ask: Any, shelf: Any
+) -> None:
+    shelf.carrier("Gpu", UNAVAILABLE.replace('RuntimeError("no device was found")', ending))
+    answer = ask("doctor")
+    assert answer.status == 0
+    assert section(answer.output, "carriers")["Gpu"].startswith("unavailable: SystemExit")
+
+
 def test_wrong_values_are_a_problem(ask: Any, shelf: Any) -> None:
     shelf.carrier("Forgetful", FORGETFUL)
     answer = ask("doctor")

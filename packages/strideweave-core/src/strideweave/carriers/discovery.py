@@ -99,12 +99,15 @@ def load_target(target: str, subject: str) -> type[Carrier]:
         subject: What a refusal says before "is no subclass of Carrier".
 
     Raises:
-        TypeError: If the target is not a subclass of ``Carrier``.
+        TypeError: If the target is malformed, or not a subclass of ``Carrier``.
         Exception: What importing the target raises.
     """
     from importlib.metadata import EntryPoint
 
-    loaded: object = EntryPoint(target, target, GROUP).load()
+    point = EntryPoint(target, target, GROUP)
+    if point.pattern.match(target) is None:
+        raise TypeError(f"{subject} is not written module:attribute")
+    loaded: object = point.load()
     if not (isinstance(loaded, type) and issubclass(loaded, Carrier)):
         raise TypeError(f"{subject} is no subclass of Carrier: {loaded!r}")
     return loaded

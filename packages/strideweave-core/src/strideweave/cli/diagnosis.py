@@ -107,11 +107,14 @@ def _tried(name: str, carrier_class: type[Carrier]) -> Finding:
         carrier = new_instance(carrier_class, 4, DType.Float32)
     except TypeError:  # it is made in another way
         return Finding(name, f"ok, {does}, not tried")
-    except Exception as error:  # a device may be absent, and only its carrier knows why
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # a device may be absent, and only its carrier knows why
         return Finding(name, f"unavailable: {one_line(error)}")
     try:
         fault = _fault(carrier)
-    except Exception as error:  # whatever somebody's carrier raises
+    except (Exception, SystemExit) as error:  # whatever somebody's carrier raises
         fault = one_line(error)
     if fault is None:
         return Finding(name, f"ok, {does}")

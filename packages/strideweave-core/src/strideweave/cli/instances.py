@@ -48,7 +48,7 @@ def new_tensor(carrier_class: type[Carrier], dtype: DType, layout: Layout) -> Te
     """
     try:
         return Tensor(new_instance(carrier_class, layout.cosize, dtype), 0, layout)
-    except Exception as error:  # whatever somebody's constructor raises
+    except (Exception, SystemExit) as error:  # whatever somebody's constructor raises
         raise CommandError(
             f"cannot build a Tensor of {dtype.name} with {layout.cosize} slots on "
             f"{carrier_class.__qualname__}: {one_line(error)}"

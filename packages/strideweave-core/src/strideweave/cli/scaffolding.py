@@ -28,6 +28,12 @@ FILES: Final = {
 }
 """The template of each file of the distribution."""
 
+# Packages that the written tests, or StrideWeave where they are installed, would import instead.
+_TAKEN_PACKAGES: Final = {
+    "tests": "the tests of the distribution",
+    "numpy": "a library that StrideWeave uses",
+    "mlx": "a library that StrideWeave uses",
+}
 _PACKAGE: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 # What the written modules import; their class must have another name.
 _TAKEN_CLASSES: Final = frozenset(
@@ -69,6 +75,9 @@ def names_from(name: str) -> Names:
         raise CommandError(f"{package!r} is a name of Python itself; choose another one")
     if package.partition("_")[0] == "strideweave":
         raise CommandError(f"{package!r} reads as a part of StrideWeave; choose a name of your own")
+    if package in _TAKEN_PACKAGES:
+        owner = _TAKEN_PACKAGES[package]
+        raise CommandError(f"{package!r} is taken by {owner}; choose another name")
     spec = find_spec(package)
     if spec is not None and spec.origin is not None:  # a mere folder has no origin
         raise CommandError(f"a module {package!r} is installed already; choose another name")
