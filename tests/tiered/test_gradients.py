@@ -544,3 +544,41 @@ def test_gradients_count_what_storing_them_has_cost(
     built = left.carrier.residency_stats()
     assert (built.promotions, built.evictions, built.bytes_out) == (4, 4, 32)
     assert built.bytes_in == 0
+
+
+@pytest.mark.rule("A-18", "TE-93")
+def test_a_sum_that_fails_leaves_every_gradient_alone(
+    tiled: Any,
+    full: Callable[..., Tensor],
+    dense: Callable[..., Tensor],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    leaves = [full(tiled((2,), (2,))) for _ in range(2)]
+    sw.add(*leaves).backward(dense([1, 2, 3, 4]))
+    existing = [leaf.grad for leaf in leaves]
+    product = sw.add(*leaves)
+    answers = iter([sw.add, sw.add])  # the two tiles of the first gradient
+
+    def failing(name: str, *terms: Tensor) -> Tensor:
+        return next(answers)(*terms)
+
+    monkeypatch.setattr("strideweave.carriers.tiled_evictable.gradients.evaluate", failing)
+    versions = [entry.carrier.version for entry in existing if entry is not None]
+    with pytest.raises(StopIteration):
+        product.backward(dense([1, 1, 1, 1]))
+    assert [leaf.grad for leaf in leaves] == existing
+    for leaf, version in zip(leaves, versions, strict=True):
+        assert leaf.grad is not None and leaf.grad.tolist() == [1, 2, 3, 4]
+        assert leaf.grad.carrier.version == version
+
+
+@pytest.mark.rule("TE-93", "A-17")
+def test_an_existing_gradient_may_be_part_of_a_carrier(
+    tiled: Any, full: Callable[..., Tensor], dense: Callable[..., Tensor]
+) -> None:
+    x = full(tiled((2,), (2,)))
+    whole = tiled((4,), (2,), [5.0] * 8)
+    x.grad = Tensor(whole, 2, Layout.parse("4:1"))
+    gradient_tile(x, 1).backward(dense([1.0, 2.0]))
+    assert x.grad is not None and x.grad.tolist() == [5, 5, 6, 7]
+    assert full(whole).tolist() == [5, 5, 5, 5, 6, 7, 5, 5]

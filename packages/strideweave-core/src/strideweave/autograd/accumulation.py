@@ -1,6 +1,7 @@
 """Sums of cotangents, and the gradients that remain of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import strideweave.host as host
@@ -119,36 +120,30 @@ def accumulate_gradients(totals: Iterable[tuple[Tensor, Tensor]]) -> None:
     for tensor, _ in arrived:
         if tensor.grad is not None:
             _require_accumulable(tensor, tensor.grad)
-    gradients = [
-        gradient
-        if tensor.grad is None or _has_parts(tensor.grad)
-        else add_contributions(tensor, tensor.grad, gradient)
-        for tensor, gradient in arrived
-    ]
-    for (tensor, _), gradient in zip(arrived, gradients, strict=True):
-        if tensor.grad is None:
-            tensor.grad = gradient
-        elif _has_parts(tensor.grad):
-            _add_parts(tensor, tensor.grad, gradient)
-        else:
-            tensor.grad[...] = gradient
+    writes = [_addition(tensor, gradient) for tensor, gradient in arrived]
+    for write in writes:
+        write()
 
 
-def _has_parts(existing: Tensor) -> bool:
-    carrier_class = type(existing.carrier)
-    return carrier_class._step_tensor is not Carrier._step_tensor
+def _addition(tensor: Tensor, gradient: Tensor) -> Callable[[], None]:
+    """Compute what a tensor's ``.grad`` becomes, and give the write that is left to do."""
+    existing = tensor.grad
+    if existing is None:
+        return partial(setattr, tensor, "grad", gradient)
+    carrier = existing.carrier
+    if isinstance(carrier, DependentCarrier):
+        reached = carrier._accumulate_reached(existing, gradient)
+        if reached is not None:
+            return partial(_store_parts, existing, reached)
+    return partial(existing.__setitem__, ..., add_contributions(tensor, existing, gradient))
 
 
-def _add_parts(tensor: Tensor, existing: Tensor, gradient: Tensor) -> None:
-    """Add a gradient to an existing one, of which only the parts that it reaches are written."""
+def _store_parts(existing: Tensor, sums: Tensor) -> None:
+    def store(_: int, part: Tensor, total: Tensor) -> None:
+        part[...] = total
 
-    def add(_: int, part: Tensor, contribution: Tensor) -> None:
-        part[...] = evaluation.evaluate("add", part, contribution)
-
-    if existing.carrier._step_tensor(existing, gradient, add):
-        existing.carrier._count_write()
-    else:
-        existing[...] = add_contributions(tensor, existing, gradient)
+    existing.carrier._step_tensor(existing, sums, store)
+    existing.carrier._count_write()
 
 
 def _require_accumulable(tensor: Tensor, existing: object) -> None:

@@ -192,6 +192,19 @@ class DependentCarrier(Carrier, metaclass=_FinalizingType):
         """
         self._refuse_gradient("_accumulate_gradient")
 
+    def _accumulate_reached(self, total: "Tensor", gradient: "Tensor") -> "Tensor | None":
+        """Add two gradients only where the second one may differ from zero.
+
+        Args:
+            total: An existing gradient on this carrier; it stays as it is.
+            gradient: The next contribution.
+
+        Returns:
+            A Tensor whose parts, as ``_step_tensor`` gives them, are the sums; None where there are
+            no parts.
+        """
+        return None
+
     def _refuse_gradient(self, hook: str) -> NoReturn:
         raise NotImplementedError(
             f"{type(self).__qualname__} must implement {hook} to be differentiated"

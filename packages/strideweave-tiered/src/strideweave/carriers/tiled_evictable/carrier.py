@@ -462,6 +462,9 @@ class TiledEvictable(DependentCarrier):
     def _accumulate_gradient(self, total: Tensor, gradient: Tensor) -> Tensor:
         return gradients.tiled_sum(self, total, gradient)
 
+    def _accumulate_reached(self, total: Tensor, gradient: Tensor) -> Tensor | None:
+        return gradients.reached_sum(total, gradient)
+
     def _read_tensor(self, tensor: Tensor) -> "memoryview[Any] | None":
         return views.read_view(self, tensor)
 

@@ -63,6 +63,12 @@ def placement(grid: TileGrid, offset: int, layout: Layout) -> Layout | None:
     return _placement(grid, offset, layout)
 
 
+def is_full(grid: TileGrid, tensor: Tensor) -> bool:
+    """Tell whether a Tensor over a carrier of a geometry is a full one."""
+    is_shaped = has_full_shape(grid, tensor.layout)
+    return is_shaped and placement(grid, tensor.offset, tensor.layout) is not None
+
+
 @lru_cache(maxsize=_CACHED_PLACEMENTS)
 def _placement(grid: TileGrid, offset: int, layout: Layout) -> Layout | None:
     # The footprint of a tile is the first one's, translated. So a layout fits exactly when each

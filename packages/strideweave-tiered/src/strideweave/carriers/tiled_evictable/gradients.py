@@ -15,7 +15,7 @@ from strideweave.carriers.tiled_evictable.buffers import (
     zeros,
 )
 from strideweave.carriers.tiled_evictable.factories import invalid_like, put_all
-from strideweave.carriers.tiled_evictable.footprints import full_placement
+from strideweave.carriers.tiled_evictable.footprints import full_placement, is_full
 from strideweave.carriers.tiled_evictable.requests import CompactGrid
 from strideweave.carriers.tiled_evictable.seeding import scratch_tile
 from strideweave.carriers.tiled_evictable.state import lock
@@ -79,13 +79,34 @@ def tiled_sum(carrier: "TiledEvictable", total: Tensor, gradient: Tensor) -> Ten
 
     Tiles that are implicit zero in one have the values of the other, and in both stay implicit.
     """
-    tiled = [entry for entry in (total, gradient) if type(entry.carrier) is type(carrier)]
+    tiled = [
+        entry
+        for entry in (total, gradient)
+        if type(entry.carrier) is type(carrier) and is_full(_tiled(entry)._state.grid, entry)
+    ]
     if not tiled:
         return evaluate("add", total, gradient)
     like = tiled[0]
     left, left_stored = tiles_of(total, like)
     right, right_stored = tiles_of(gradient, like)
-    state = carrier._state
+    return _summed(like, left, right, sorted({*left_stored, *right_stored}))
+
+
+def reached_sum(total: Tensor, gradient: Tensor) -> Tensor | None:
+    """Add two gradients in the tiles that are not implicit zero in the second one.
+
+    Returns:
+        A Tensor like the first one, implicit zero elsewhere; None where that is not a full one.
+    """
+    if not is_full(_tiled(total)._state.grid, total):
+        return None
+    left, _ = tiles_of(total, total)
+    right, stored = tiles_of(gradient, total)
+    return _summed(total, left, right, stored)
+
+
+def _summed(like: Tensor, left: TileSource, right: TileSource, stored: Sequence[int]) -> Tensor:
+    state = _tiled(like)._state
 
     def added(number: int) -> Region | None:
         former, term = left(number), right(number)
@@ -96,7 +117,6 @@ def tiled_sum(carrier: "TiledEvictable", total: Tensor, gradient: Tensor) -> Ten
             read_slots(result.carrier, result.offset, result.layout.cosize), 0, result.layout
         )
 
-    stored = sorted({*left_stored, *right_stored})
     with no_grad():
         return _built(_tiled(like), like, added, stored)
 

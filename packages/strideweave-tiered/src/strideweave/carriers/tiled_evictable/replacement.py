@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from strideweave.carriers import Carrier
 from strideweave.carriers.tiled_evictable.buffers import Region, read_slots, zeros
-from strideweave.carriers.tiled_evictable.footprints import has_full_shape, placement
+from strideweave.carriers.tiled_evictable.footprints import is_full
 from strideweave.carriers.tiled_evictable.gradients import tiles_of
 from strideweave.carriers.tiled_evictable.seeding import packed_like, scratch_tile
 from strideweave.carriers.tiled_evictable.state import ResidencyState, lock
@@ -29,7 +29,7 @@ def store_tensor(carrier: "TiledEvictable", tensor: Tensor, values: Tensor) -> b
         RuntimeError: A tile is pending, pinned or invalid.
     """
     state = carrier._state
-    if not _is_full(state, tensor) or values.carrier is carrier:
+    if not is_full(state.grid, tensor) or values.carrier is carrier:
         return False
     source, stored = tiles_of(values, tensor)
     with lock:
@@ -63,7 +63,7 @@ def step_tiles(
         RuntimeError: A tile is pending, pinned or invalid.
     """
     state = carrier._state
-    if not _is_full(state, tensor):
+    if not is_full(state.grid, tensor):
         return False
     source, stored = tiles_of(gradient, tensor)
 
@@ -79,11 +79,6 @@ def step_tiles(
 
     replace(state, stored, region)
     return True
-
-
-def _is_full(state: ResidencyState, tensor: Tensor) -> bool:
-    is_shaped = has_full_shape(state.grid, tensor.layout)
-    return is_shaped and placement(state.grid, tensor.offset, tensor.layout) is not None
 
 
 def replace(
