@@ -2,6 +2,7 @@
 
 import itertools
 import struct
+import threading
 import time
 from typing import Any, Final
 
@@ -196,11 +197,13 @@ CannotReleaseEmpty: Final = define("CannotReleaseEmpty", release=_release_block)
 # Blocks live in an arena; release takes the last one for free, if it is larger.
 _ARENA: Final[dict[int, bytearray]] = {}
 _HANDLES: Final = itertools.count()
+_ARENA_LOCK: Final = threading.Lock()  # so that the one fault is not also a race
 
 
 def _allocate_in_arena(carrier: Any, slots: int) -> None:
-    carrier.handle = next(_HANDLES)
-    _ARENA[carrier.handle] = bytearray(slots * width(carrier))
+    with _ARENA_LOCK:
+        carrier.handle = next(_HANDLES)
+        _ARENA[carrier.handle] = bytearray(slots * width(carrier))
 
 
 def _read_in_arena(carrier: Any, index: int) -> Any:
@@ -213,9 +216,10 @@ def _write_in_arena(carrier: Any, index: int, value: Any) -> None:
 
 
 def _release_in_arena(carrier: Any) -> None:
-    size = len(_ARENA.pop(carrier.handle))
-    if _ARENA and len(_ARENA[max(_ARENA)]) > size:
-        _ARENA.popitem()
+    with _ARENA_LOCK:
+        size = len(_ARENA.pop(carrier.handle))
+        if _ARENA and len(_ARENA[max(_ARENA)]) > size:
+            _ARENA.popitem()
 
 
 class ArenaAdapter(PackedAdapter):
