@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 
 Clock: TypeAlias = Callable[[], float]
 
-ROUNDS = 41
-BLOCK_SECONDS = 0.004
+ROUNDS = 15
+BLOCK_SECONDS = 0.05
+PAUSE_SECONDS = 0.15
+"""How long the threads of OpenBLAS take to stop spinning after a product, and some more."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,9 @@ def medians(
 ) -> tuple[float, float]:
     """Time two calls in alternating blocks, so that both meet the same disturbances.
 
+    Each block is what a loop over one of them would see: what the other one left running has come
+    to rest, and the same call has just been made for as long.
+
     Returns:
         The median seconds of one call of each.
     """
@@ -92,6 +97,8 @@ def medians(
     ]
     for _ in range(ROUNDS):
         for call, count, times in blocks:
+            time.sleep(PAUSE_SECONDS)
+            _seconds(call, count, clock)
             times.append(_seconds(call, count, clock) / count)
         blocks.reverse()  # neither always follows the other, which warms or evicts what it uses
     return statistics.median(samples[0]), statistics.median(samples[1])

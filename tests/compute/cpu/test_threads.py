@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import strideweave as sw
+from strideweave.carriers.cpu.kernels.threads import share_parts
 
 CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((8, 16, 64, 64), (16, 16, 3, 3), {"strides": (1, 1), "padding": ((1, 1), (1, 1))}),
@@ -235,3 +236,77 @@ def test_failed_call_keeps_nothing_alive(processors: int, monkeypatch: pytest.Mo
         assert reference() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.rule("F-38", "G-13", "G-14")
+@pytest.mark.parametrize(
+    ("inner", "columns", "rows"),
+    [(16384, 256, 8), (8192, 200, 300), (520, 1700, 900), (520, 900, 1700), (2050, 3, 2100)],
+    ids=["terms", "terms, square", "columns", "rows", "narrow"],
+)
+def test_large_products_are_close_to_exact_ones_whatever_the_threads(
+    inner: int,
+    columns: int,
+    rows: int,
+    started: list[threading.Thread],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(3)
+    left, right = (random.standard_normal((side, inner), np.float32) for side in (rows, columns))
+    lhs, rhs = sw.from_numpy(left), sw.from_numpy(right)
+    found = []
+    for count in (1, 2, 3):
+        with_processors(monkeypatch, count)
+        found.append(sw.matmul(lhs, rhs).numpy())
+    assert started != []
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+    expected = left.astype(np.float64) @ right.T.astype(np.float64)
+    bound = 2.0**-23 * inner * (np.abs(left) @ np.abs(right).T)
+    assert (np.abs(found[0] - expected) <= bound).all()
+
+
+@pytest.mark.rule("F-38", "G-13", "G-14")
+@pytest.mark.parametrize(
+    ("batch", "inner", "columns", "rows"),
+    [(70, 90, 130, 100), (3, 300, 1000, 40), (40, 1000, 10, 300), (1, 400, 400, 400)],
+    ids=["matrices", "wide", "narrow", "one"],
+)
+def test_large_batched_products_are_close_to_exact_ones(
+    batch: int,
+    inner: int,
+    columns: int,
+    rows: int,
+    started: list[threading.Thread],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(3)
+    left = random.standard_normal((batch, rows, inner), np.float32)
+    right = random.standard_normal((batch, columns, inner), np.float32)
+    found = []
+    for count in (1, 2, 5):
+        with_processors(monkeypatch, count)
+        product = sw.einsum(sw.from_numpy(left), sw.from_numpy(right), "b i k, b j k -> b i j")
+        found.append(product.numpy())
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+    transposed = right.transpose(0, 2, 1)
+    expected = left.astype(np.float64) @ transposed.astype(np.float64)
+    bound = 2.0**-23 * inner * (np.abs(left) @ np.abs(transposed))
+    assert (np.abs(found[0] - expected) <= bound).all()
+
+
+def test_parts_are_shared_once_each_and_a_failure_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with_processors(monkeypatch, 4)
+    for library in ("OPENBLAS", "MKL", "OMP"):
+        monkeypatch.delenv(f"{library}_NUM_THREADS", raising=False)
+    taken: list[int] = []
+    share_parts(taken.append, 100, 4)
+    assert sorted(taken) == list(range(100))
+
+    def fail(part: int) -> None:
+        if part == 7:
+            raise ValueError("seven")
+
+    with pytest.raises(ValueError, match="seven"):
+        share_parts(fail, 100, 4)

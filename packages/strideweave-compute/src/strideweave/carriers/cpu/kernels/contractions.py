@@ -12,8 +12,9 @@ import numpy
 from numpy.typing import NDArray
 
 from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, Floats, Integers
+from strideweave.carriers.cpu.kernels import blas
 from strideweave.carriers.cpu.kernels.frame import Kernel, narrow, quiet
-from strideweave.carriers.cpu.kernels.threads import SMALL_PRODUCT, share
+from strideweave.carriers.cpu.kernels.threads import SMALL_PRODUCT, share, share_parts
 from strideweave.carriers.cpu.views import axes, operand, operands, result
 from strideweave.dtype import DType
 from strideweave.operation.invocation import ResolvedInvocation
@@ -28,12 +29,16 @@ _CHUNK = 2**20
 """Terms whose 16-bit partial products add up exactly in binary64."""
 _BLOCK = 2**20
 """Rounded products held at once."""
-_SCRATCH = 2**22
+_SCRATCH = 2**21
 """Elements of products that wait for their place, if they are of enough matrices."""
 _RUN = 16
 """Matrices whose elements at one place fill a cache line."""
 _PER_THREAD = 2**18
-"""Elements of products that are worth a thread."""
+"""Elements of small products that are worth a thread."""
+_MULTIPLICATIONS_PER_THREAD = 2**24
+_COLUMNS = 64
+"""Columns come in blocks: fewer would pay too often for packing the right operand, and blocks of
+other sizes may be rounded differently."""
 _GAP = 16
 """Elements between products: at distances of powers of two they would share cache sets."""
 _FEW_MATRICES = 4
@@ -56,23 +61,55 @@ def _batched_matmul(invocation: ResolvedInvocation) -> Tensor:
     batch, inner, rows = lhs.shape
     columns = rhs.shape[-1]
     placed = numpy.empty((columns, rows, batch), NUMPY_DTYPES[spec.dtype])
-    threads = placed.size // _PER_THREAD
-    if inner * rows * columns < SMALL_PRODUCT:
+    size = inner * rows * columns
+    if size < SMALL_PRODUCT:
 
         def multiply(first: int, last: int) -> None:
             part = slice(first * _RUN, last * _RUN)
-            _multiply(invocation, rhs[part], lhs[part], placed[..., part], 1)
+            _multiply(invocation, rhs[part], lhs[part], placed[..., part])
 
-        share(multiply, -(-batch // _RUN), threads)
+        share(multiply, -(-batch // _RUN), placed.size // _PER_THREAD)
+    elif spec.dtype is DType.Int32:  # whole products, of whose overflows one is the first
+        _multiply(invocation, rhs, lhs, placed)
     else:
-        # BLAS shares each product among its own threads, which then wait for the next.
-        _multiply(invocation, rhs, lhs, placed, threads)
+        _share_products(partial(_multiply, invocation), rhs, lhs, placed, size * batch)
     return result(placed.reshape(-1), spec)
 
 
-def _multiply(
-    invocation: ResolvedInvocation, left: Array, right: Array, placed: Array, threads: int
+def _share_products(
+    multiply: Callable[[Floats, Floats, Floats], None],
+    left: Floats,
+    right: Floats,
+    placed: Floats,
+    size: int,
 ) -> None:
+    """Share the columns of large products among threads, and the matrices where those are few.
+
+    Args:
+        multiply: Computes the products of some columns.
+        left: (matrix, inner, column).
+        right: (matrix, inner, row).
+        placed: Receives the (column, row, matrix).
+        size: Multiplications in all.
+    """
+    columns, _, batch = placed.shape
+    with blas.one_thread() as available:
+        threads = max(1, min(available, size // _MULTIPLICATIONS_PER_THREAD))
+        widest = min(-(-columns // threads), _SCRATCH // placed[0].size)
+        width = max(1, -(-widest // _COLUMNS)) * _COLUMNS
+        blocks = -(-columns // width)
+        run = -(-batch // max(1, threads // blocks))
+
+        def multiply_part(part: int) -> None:
+            first, block = divmod(part, blocks)
+            some = slice(block * width, (block + 1) * width)
+            matrices = slice(first * run, (first + 1) * run)
+            multiply(left[matrices, :, some], right[matrices], placed[some, :, matrices])
+
+        share_parts(multiply_part, blocks * -(-batch // run), threads)
+
+
+def _multiply(invocation: ResolvedInvocation, left: Array, right: Array, placed: Array) -> None:
     """Put the products of transposed left matrices with right ones where the batch comes last.
 
     Args:
@@ -80,7 +117,6 @@ def _multiply(
         left: (matrix, inner, column).
         right: (matrix, inner, row).
         placed: Receives the (column, row, matrix).
-        threads: Threads beyond which sharing the copies does not pay.
     """
     columns, rows, batch = placed.shape
     step = min(batch, max(_RUN, _SCRATCH // (rows * columns)))
@@ -88,9 +124,8 @@ def _multiply(
     scratch = padded[:, :-_GAP].reshape(step, columns, rows)
     for start in range(0, batch, step):
         part = slice(start, min(start + step, batch))
-        products = _product(invocation, left[part], right[part], scratch[: part.stop - start])
-        copy = partial(_copy_batch_last, products, placed[..., part])
-        share(copy, columns, min(threads, products.size // _PER_THREAD))
+        room = scratch[: part.stop - start]
+        _copy_batch_last(_products(invocation, left[part], right[part], room), placed[..., part])
 
 
 def _matrices(invocation: ResolvedInvocation, position: int) -> Array:
@@ -104,24 +139,27 @@ def _matrices(invocation: ResolvedInvocation, position: int) -> Array:
     return _for_blas(array.reshape(*batch, inner, outer))
 
 
-def _product(
-    invocation: ResolvedInvocation, left: Array, right: Array, out: Array | None = None
-) -> Array:
-    """Multiply the transposed left matrices with the right ones; ``out`` may take the result."""
+def _product(invocation: ResolvedInvocation, left: Array, right: Array) -> Array:
+    """Multiply a transposed left matrix with a right one."""
     if invocation.results[0].dtype is DType.Int32:
         return _exact_product(left, right, partial(int32_overflow, invocation.name))
-    product: Array = numpy.matmul(left.swapaxes(-2, -1), right, out)
-    return product
+    return blas.product(left, right)
 
 
-def _copy_batch_last(products: Array, placed: Array, start: int, stop: int) -> None:
-    """Copy some of the columns."""
-    columns = slice(start, stop)
+def _products(invocation: ResolvedInvocation, left: Array, right: Array, room: Array) -> Array:
+    """Multiply transposed left matrices with right ones; ``room`` may take the result."""
+    if invocation.results[0].dtype is DType.Int32:
+        return _exact_product(left, right, partial(int32_overflow, invocation.name))
+    products: Array = numpy.matmul(left.swapaxes(-2, -1), right, room)
+    return products
+
+
+def _copy_batch_last(products: Array, placed: Array) -> None:
     if len(products) > _FEW_MATRICES:
-        placed[columns] = products[:, columns].transpose(1, 2, 0)
+        placed[...] = products.transpose(1, 2, 0)
         return
     for position, matrix in enumerate(products):
-        placed[columns, :, position] = matrix[columns]
+        placed[..., position] = matrix
 
 
 def _for_blas(matrices: Array) -> Array:

@@ -62,6 +62,28 @@ def share(work: Callable[[int, int], None], count: int, most: int) -> None:
             failures.clear()  # or this frame and the failure would keep each other alive
 
 
+def share_parts(work: Callable[[int], object], count: int, most: int) -> None:
+    """Call ``work(part)`` for every part of ``range(count)``; a thread that is free takes the next.
+
+    A thread that falls behind, because its processor does other work too, gets fewer of them.
+
+    Args:
+        work: Computes one part, mostly in calls that release the interpreter lock.
+        count: How many parts.
+        most: Threads beyond which sharing does not pay.
+
+    Raises:
+        BaseException: What a part raised; the others have ended.
+    """
+    remaining = iter(range(count))
+
+    def take(_start: int, _stop: int) -> None:
+        for part in remaining:
+            work(part)
+
+    share(take, count, most)
+
+
 def _await(threads: list[Thread]) -> None:
     """Wait for all threads, also when interrupted, because they use what the caller frees."""
     interruption: BaseException | None = None

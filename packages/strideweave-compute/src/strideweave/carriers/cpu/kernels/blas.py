@@ -1,0 +1,174 @@
+"""Large products, shared among this package's threads with NumPy's BLAS kept to one.
+
+The threads of OpenBLAS wait for each other within a product, and spin for tens of milliseconds
+after it. Wherever anything else runs, such as the transfer that brings the next tile, each of
+these takes a processor away from it. Parts that nobody waits for do not.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING, Final, final
+
+import numpy
+
+from strideweave._fork import hold_across_fork, run_in_child
+from strideweave.carriers.cpu.conversion import Floats
+from strideweave.carriers.cpu.kernels.threads import share_parts
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
+
+_PER_THREAD = 2**27
+"""Multiplications beside which starting a thread costs little."""
+_READ_PER_THREAD = 2**21
+"""Elements beside which it costs little, however little is computed with them."""
+_PARTS_PER_THREAD = 4
+"""A thread that falls behind leaves some of its own to the others."""
+_MOST_PARTS = 64
+_FEWEST_PARTS = 4
+_DEPTH = 1024
+"""Terms beside which adding up the products costs little."""
+_WIDTH = 384
+"""Columns or rows beside which packing the other operand once more costs little."""
+
+
+def product(left: Floats, right: Floats) -> Floats:
+    """Multiply a transposed left matrix with a right one.
+
+    How a product is divided depends on its shape alone, so the result does not depend on how many
+    threads there are.
+
+    Args:
+        left: (inner, column).
+        right: (inner, row).
+
+    Returns:
+        The (column, row).
+    """
+    inner, columns = left.shape
+    rows = right.shape[1]
+    by_work = inner * columns * rows // _PER_THREAD
+    threads = max(by_work, (left.size + right.size) // _READ_PER_THREAD)
+    parts = min(_MOST_PARTS, threads * _PARTS_PER_THREAD)
+    depths = _even(parts, inner // _DEPTH, inner * (columns + rows) // max(1, 2 * columns * rows))
+    widths = _even(parts, max(columns, rows) // _WIDTH)
+    if threads < 2 or max(depths, widths) < 2:
+        whole: Floats = numpy.matmul(left.T, right)
+        return whole
+    with one_thread() as available:
+        if depths >= min(widths, _FEWEST_PARTS):
+            return _by_terms(left, right, depths, min(threads, available))
+        return _by_sides(left, right, widths, min(threads, available))
+
+
+def _even(*limits: int) -> int:
+    """Give the largest power of two within all limits, which few threads can share evenly."""
+    return 1 << max(1, min(limits)).bit_length() - 1
+
+
+def _by_terms(left: Floats, right: Floats, parts: int, most: int) -> Floats:
+    """Add up the products of parts of the contracted mode, where it is the long one."""
+    bounds = _bounds(len(left), parts)
+    products = numpy.empty((parts, left.shape[1], right.shape[1]), left.dtype)
+
+    def multiply(part: int) -> None:
+        terms = slice(bounds[part], bounds[part + 1])
+        numpy.matmul(left[terms].T, right[terms], products[part])
+
+    share_parts(multiply, parts, most)
+    total: Floats = numpy.add.reduce(products, 0)
+    return total
+
+
+def _by_sides(left: Floats, right: Floats, parts: int, most: int) -> Floats:
+    """Put the products of parts of the wider matrix side by side."""
+    columns, rows = left.shape[1], right.shape[1]
+    bounds = _bounds(max(columns, rows), parts)
+    placed = numpy.empty((columns, rows), left.dtype)
+
+    def multiply(part: int) -> None:
+        some = slice(bounds[part], bounds[part + 1])
+        if columns >= rows:
+            numpy.matmul(left[:, some].T, right, placed[some])
+        else:
+            numpy.matmul(left.T, right[:, some], placed[:, some])
+
+    share_parts(multiply, parts, most)
+    return placed
+
+
+def _bounds(length: int, parts: int) -> list[int]:
+    return [length * part // parts for part in range(parts + 1)]
+
+
+@final
+class _Hold:
+    """Who keeps the BLAS libraries of this process to one thread, and what they had before."""
+
+    def __init__(self) -> None:
+        self.lock: Final = Lock()
+        self.holders = 0
+        self.before: list[tuple[LibController, int]] = []
+
+    def enter(self) -> int:
+        with self.lock:
+            if self.holders == 0:
+                self.before = [(library, library.num_threads or 1) for library in _libraries()]
+                for library, _ in self.before:
+                    _limit(library, 1)
+            self.holders += 1
+            return max((count for _, count in self.before), default=1)
+
+    def leave(self) -> None:
+        with self.lock:
+            if self.holders == 1:
+                self.restore()
+            elif self.holders:  # a child that was forked meanwhile has restored it already
+                self.holders -= 1
+
+    def restore(self) -> None:
+        before, self.before = self.before, []
+        self.holders = 0
+        for library, count in before:
+            _limit(library, count)
+
+
+_hold: Final = _Hold()
+hold_across_fork(_hold.lock)
+run_in_child(_hold.restore)  # the threads that would leave stayed in the parent
+
+
+@contextmanager
+def one_thread() -> Iterator[int]:
+    """Keep every BLAS library of this process to the calling thread, whoever calls it.
+
+    Yields:
+        How many threads it used before, and will use again when the last holder has left.
+    """
+    threads = _hold.enter()
+    try:
+        yield threads
+    finally:
+        _hold.leave()
+
+
+def _limit(library: "LibController", count: int) -> None:
+    """Set the threads of a library, whichever thread did so before."""
+    from threadpoolctl import OpenBLASController
+
+    if not isinstance(library, OpenBLASController):
+        library.set_num_threads(count)
+        return
+    # Until it is cleared, the first thread that set a number is the only one that can.
+    library.clear_controlling_thread(force=True)
+    library.set_num_threads(count)
+    library.clear_controlling_thread(force=True)
+
+
+@cache
+def _libraries() -> "tuple[LibController, ...]":
+    from threadpoolctl import ThreadpoolController  # here, since importing it takes 10 ms
+
+    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
