@@ -379,3 +379,18 @@ def test_a_template_tile_that_is_not_read_makes_room(
     assert carrier.primary_tiles == one(0)
     assert full(carrier).tolist() == [0, 1, 7, 3, 4, 5]
     assert [result[2 * selected], result[2 * selected + 1]] == [8, 9]
+
+
+@pytest.mark.rule("TE-40", "TE-84")
+def test_tiles_that_pass_make_room_before_a_tile_in_use(
+    tiled: Any, full: Callable[..., Tensor]
+) -> None:
+    carrier = tiled((6,), (2,), stored=True, capacity=3)
+    carrier.promote(one(5))
+    found = []
+    for _ in range(3):
+        before = carrier.residency_stats().hits
+        assert sw.reduce_sum(full(carrier), "a -> 1").item() == sum(range(12))
+        found.append(carrier.residency_stats().hits - before)
+        assert (5,) in carrier.primary_tiles.coordinates
+    assert found == [1, 1, 1]  # two places are for the tile at work and the next one

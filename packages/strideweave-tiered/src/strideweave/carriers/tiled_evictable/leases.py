@@ -37,6 +37,8 @@ class Lease:
         self._slots = slots
         self._pinned: list[Tile] = []
         self._arriving: dict[int, AwaitResult[None] | None] = {}
+        self._passing: dict[int, int] = {}
+        """When the pinned tiles that this operation brought were used last."""
         self._dropped: list[Carrier] = []
         self._promotion: Transition | None = None
         self._handle: AwaitResult[None] | None = None
@@ -132,6 +134,8 @@ class Lease:
             self._unpin([tile])
             raise
         self._pinned.append(tile)
+        if handle is not None:
+            self._passing[number] = tile.used
         assert tile.primary is not None
         return tile.primary
 
@@ -151,11 +155,18 @@ class Lease:
         return len(held_numbers(self.state) | {tile.number}) <= self.state.capacity
 
     def done(self, number: int) -> None:
-        """Let go of a fetched tile."""
+        """Let go of a fetched tile.
+
+        If only this operation used it, it is the first to make room: tiles that pass do not drive
+        out the ones that stay in use, and the next operation finds those.
+        """
         if self.streams:
             tile = self.state.tiles[number]
             self._pinned.remove(tile)
-            self._unpin([tile])
+            with lock:
+                if self._passing.pop(number, None) == tile.used:
+                    self.state.pass_by(tile)
+                tile.pins -= 1
 
     def _request(self, tile: Tile, *, is_awaited: bool) -> None:
         state = self.state

@@ -58,7 +58,7 @@ class Tile:
         dirty: As TileState.dirty.
         pins: How many requests rely on its staying where it is.
         holder: The request that moves it or replaces its values; the tile is pending.
-        used: When it was used last, in ticks of the carrier.
+        used: When it was used last, in ticks of the carrier; negative once it has only passed.
         moves: How often it entered or left the primary tier; its storage there may since serve
             another tile.
         leaves_when_free: Whether a policy's eviction waits for the tile to become free.
@@ -218,6 +218,11 @@ class ResidencyState:
         """Note that a tile is used now."""
         self._ticks += 1
         tile.used = self._ticks
+
+    def pass_by(self, tile: Tile) -> None:
+        """Let a tile make room before all that are in use, and before those that passed earlier."""
+        self._ticks += 1
+        tile.used = -self._ticks
 
     def acquire(self, tile: Tile) -> None:
         """Note that a request relies on a tile, and whether it found it in the primary tier."""

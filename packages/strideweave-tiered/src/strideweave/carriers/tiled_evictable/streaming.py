@@ -5,6 +5,7 @@ from typing import cast
 
 from strideweave.carriers.tiled_evictable.blocks import (
     POINTWISE,
+    Box,
     Step,
     StreamedOperand,
     steps_of,
@@ -91,15 +92,18 @@ def _summed(
     operands: Sequence[StreamedOperand],
     steps: Sequence[Step],
 ) -> Tensor:
-    """Add the results of all steps, each to its box of the result."""
+    """Add up the results of the steps that write to the same box of the result."""
     spec = invocation.results[0]
     carrier = filled_like(state.primary, spec.layout.cosize, spec.dtype)
+    begun: set[Box] = set()
     for step, blocks in walk(operands, steps):
         offset, layout = window(spec.layout, step.writes)
         total = tensor_over(carrier, offset, layout, spec.dtype)
-        term = _block_result(invocation, blocks)
-        reshaped = tensor_over(term.carrier, term.offset, _like(layout, term.layout), spec.dtype)
-        store(total, evaluate("add", total, reshaped))
+        result = _block_result(invocation, blocks)
+        dense = _like(layout, result.layout)
+        term = tensor_over(result.carrier, result.offset, dense, spec.dtype)
+        store(total, evaluate("add", total, term) if step.writes in begun else term)
+        begun.add(step.writes)
     return tensor_over(carrier, 0, spec.layout, spec.dtype)
 
 
