@@ -1,8 +1,8 @@
 """Large products, shared among this package's threads with NumPy's BLAS kept to one.
 
-The threads of OpenBLAS wait for each other within a product, and spin for tens of milliseconds
-after it. Wherever anything else runs, such as the transfer that brings the next tile, each of
-these takes a processor away from it. Parts that nobody waits for do not.
+The threads of OpenBLAS wait for each other within a product, and spin for 100 ms after it.
+Wherever anything else runs, such as the transfer that brings the next tile, each of these takes a
+processor away from it. Parts that nobody waits for do not.
 """
 
 from collections.abc import Iterator
