@@ -30,7 +30,11 @@ _here: Final = _Here()
 
 @final
 class CompletionPool:
-    """The shared threads of one process, and its unfinished requests."""
+    """The shared threads of one process, and its unfinished requests.
+
+    Attributes:
+        lent: How many of the threads are lent to long work.
+    """
 
     def __init__(self) -> None:
         lock = threading.Lock()
@@ -39,6 +43,7 @@ class CompletionPool:
         self._tasks: deque[Task] = deque()
         self._workers = 0
         self._idle = 0
+        self.lent = 0
         self._requests: set[object] = set()
         self._is_closed = False
 
@@ -82,6 +87,30 @@ class CompletionPool:
         if needs_worker and not start_daemon(self._work, "strideweave-worker"):
             self._workers -= 1
             self._work_off()
+
+    def lend(self, task: Task) -> bool:
+        """Run a long task on a shared thread, beside which one remains for everything else.
+
+        Args:
+            task: Raises nothing. It may wait for other tasks of the pool.
+
+        Returns:
+            False where no thread is to spare, or the caller is one of them; nothing runs then.
+        """
+        with self._has_task:
+            if _here.is_worker or self.lent >= MOST_WORKERS - 1:
+                return False
+            self.lent += 1
+
+        def run() -> None:
+            try:
+                task()
+            finally:
+                with self._has_task:
+                    self.lent -= 1
+
+        self.run(run)
+        return True
 
     def drain(self) -> None:
         """Take no more requests, and give those that run a limited time to finish."""
