@@ -8,6 +8,7 @@ import pytest
 from threadpoolctl import LibController, ThreadpoolController
 
 import strideweave as sw
+from strideweave.carriers.cpu.kernels import threads
 from strideweave.carriers.cpu.kernels.blas import one_thread
 
 
@@ -90,10 +91,10 @@ def test_a_limit_of_the_caller_holds(
 ) -> None:
     operand = sw.from_numpy(np.ones((512, 8192), np.float32))
 
-    def refused(thread: threading.Thread) -> None:
-        raise AssertionError("a thread was started")
+    def refused(team: threads._Team, parts: list[threads._Part]) -> None:
+        raise AssertionError("parts were offered to helpers")
 
-    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr(threads._Team, "offer", refused)
     before = counts(libraries)
     try:
         for library in libraries:

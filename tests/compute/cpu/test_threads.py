@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -15,7 +16,12 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import strideweave as sw
-from strideweave.carriers.cpu.kernels.threads import share_parts
+from strideweave.carriers.cpu.kernels import threads
+from strideweave.carriers.cpu.kernels.threads import share, share_parts
+from strideweave.carriers.move.pool import CompletionPool
+
+TIMEOUT = 30
+"""Seconds after which a test fails rather than wait for ever."""
 
 CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((8, 16, 64, 64), (16, 16, 3, 3), {"strides": (1, 1), "padding": ((1, 1), (1, 1))}),
@@ -48,19 +54,20 @@ def convolution(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
-    """The threads that were started; nothing in the environment limits them."""
+def offered(monkeypatch: pytest.MonkeyPatch) -> list[threads._Part]:
+    """The parts that were offered to helpers, new ones; nothing in the environment limits them."""
     for library in ("OPENBLAS", "MKL", "OMP"):
         monkeypatch.delenv(f"{library}_NUM_THREADS", raising=False)
-    threads: list[threading.Thread] = []
-    start = threading.Thread.start
+    parts: list[threads._Part] = []
+    offer = threads._Team.offer
 
-    def recorded(thread: threading.Thread) -> None:
-        threads.append(thread)
-        start(thread)
+    def recorded(team: threads._Team, some: list[threads._Part]) -> None:
+        parts.extend(some)
+        offer(team, some)
 
-    monkeypatch.setattr(threading.Thread, "start", recorded)
-    return threads
+    monkeypatch.setattr(threads._Team, "offer", recorded)
+    monkeypatch.setattr(threads, "_team", threads._Team())
+    return parts
 
 
 def with_processors(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
@@ -68,39 +75,50 @@ def with_processors(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: available, raising=False)
 
 
+def share_between_two() -> None:
+    """Share parts that only two threads at the same time can compute."""
+    meeting = threading.Barrier(2)
+
+    def meet(start: int, stop: int) -> None:
+        meeting.wait(TIMEOUT)
+
+    share(meet, 2, 2)
+
+
 @pytest.mark.rule("F-39", "G-13", "G-14")
 def test_values_do_not_depend_on_the_number_of_threads(
-    convolution: Any, started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+    convolution: Any, offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_processors(monkeypatch, 1)
     expected = convolution()
-    assert started == []
+    assert offered == []
     for count in (2, 3, 7):
         with_processors(monkeypatch, count)
         found = convolution()
-        assert len(started) == count - 1
-        assert not any(thread.is_alive() for thread in started)
+        assert len(offered) == count - 1
+        assert all(part.ended.is_set() for part in offered)
         assert np.array_equal(found.view(np.int32), expected.view(np.int32))
-        started.clear()
+        offered.clear()
 
 
 @pytest.mark.rule("G-14")
 def test_environment_limits_the_threads(
-    convolution: Any, started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+    convolution: Any, offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_processors(monkeypatch, 7)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     convolution()
-    assert len(started) == 1
+    assert len(offered) == 1
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     convolution()
-    assert len(started) == 1
+    assert len(offered) == 1
 
 
 @pytest.mark.rule("G-14")
 def test_convolution_works_where_no_thread_starts(
-    convolution: Any, monkeypatch: pytest.MonkeyPatch
+    convolution: Any, offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with_processors(monkeypatch, 1)
     expected = convolution()
 
     def refused(thread: threading.Thread) -> None:
@@ -109,25 +127,43 @@ def test_convolution_works_where_no_thread_starts(
     monkeypatch.setattr(threading.Thread, "start", refused)
     with_processors(monkeypatch, 3)
     assert np.array_equal(convolution(), expected)
+    assert len(offered) == 2
+
+
+def test_part_for_which_no_thread_started_is_computed_once(
+    offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_processors(monkeypatch, 2)
+    computed: list[tuple[int, int]] = []
+
+    def refused(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refused)
+        share(lambda start, stop: computed.append((start, stop)), 2, 2)
+    # What was offered before a thread failed to start is found by the first helper.
+    share_between_two()
+    assert computed == [(0, 1), (1, 2)]
 
 
 @pytest.mark.rule("F-9")
 def test_threads_are_as_silent_as_their_caller(
-    started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+    offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_processors(monkeypatch, 2)
     images = np.full((8, 16, 64, 64), 3e38, np.float32)
     images[:, :, ::2] = -np.inf
     weights = np.full((16, 16, 3, 3), 2.0, np.float32)
     found = sw.conv_general(sw.from_numpy(images), sw.from_numpy(weights), (1, 1), ((0, 0), (0, 0)))
-    assert len(started) == 1
+    assert len(offered) == 1
     assert not np.isfinite(found.numpy()).any()
 
 
 @pytest.mark.rule("F-38", "G-13", "G-14")
 @pytest.mark.parametrize(("batch", "side"), [(250, 64), (36, 128)], ids=["products", "copies"])
 def test_batched_products_do_not_depend_on_the_number_of_threads(
-    batch: int, side: int, started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+    batch: int, side: int, offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random = np.random.default_rng(3)
     lhs, rhs = (
@@ -138,14 +174,14 @@ def test_batched_products_do_not_depend_on_the_number_of_threads(
         with_processors(monkeypatch, count)
         with threadpool_limits(3, user_api="blas"):
             found.append(sw.einsum(lhs, rhs, "b i k, b j k -> b i j").numpy().view(np.int32))
-    assert started != []
+    assert offered != []
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
 
 
 @pytest.mark.rule("F-10", "F-38", "G-3")
 @pytest.mark.parametrize("failing", [(0,), (249,), (30, 200)])
 def test_a_part_that_fails_fails_the_call(
-    failing: tuple[int, ...], started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+    failing: tuple[int, ...], offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_processors(monkeypatch, 3)
     factors = np.ones((250, 64, 64), np.int32)
@@ -156,33 +192,36 @@ def test_a_part_that_fails_fails_the_call(
     expected = 64 * (2**30 + failing[0]) ** 2
     with pytest.raises(OverflowError, match=f"the exact result {expected} is out of int32 range"):
         sw.einsum(tensor, tensor, "b i k, b j k -> b i j")
-    assert len(started) == 2
-    assert not any(thread.is_alive() for thread in started)
+    assert len(offered) == 2
+    assert all(part.ended.is_set() for part in offered)
 
 
 @pytest.mark.rule("G-14")
-def test_interrupted_call_ends_after_its_threads(
-    convolution: Any, started: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+def test_interrupted_call_ends_after_its_parts(
+    offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_processors(monkeypatch, 3)
-    join, run = threading.Thread.join, threading.Thread.run
     interruptions = [KeyboardInterrupt(), KeyboardInterrupt()]
+    meeting = threading.Barrier(3)
+    computed: list[int] = []
 
-    def interrupted(thread: threading.Thread) -> None:
-        if interruptions:
-            raise interruptions.pop()
-        join(thread)
+    class Interrupted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if interruptions:
+                raise interruptions.pop()
+            return super().wait(timeout)
 
-    def delayed(thread: threading.Thread) -> None:
-        time.sleep(0.1)
-        run(thread)
+    def work(start: int, stop: int) -> None:
+        meeting.wait(TIMEOUT)
+        if start:
+            time.sleep(0.1)
+        computed.append(start)
 
-    monkeypatch.setattr(threading.Thread, "join", interrupted)
-    monkeypatch.setattr(threading.Thread, "run", delayed)
+    monkeypatch.setattr(threads, "Event", Interrupted)
     with pytest.raises(KeyboardInterrupt):
-        convolution()
-    assert interruptions == [] and len(started) == 2
-    assert not any(thread.is_alive() for thread in started)
+        share(work, 3, 3)
+    assert interruptions == [] and sorted(computed) == [0, 1, 2]
+    assert threads._team.busy == 0
 
 
 WHILE_EXITING = """
@@ -206,14 +245,81 @@ class Last:
 last = Last()
 """
 
+IDLE = """
+import os
+os.sched_getaffinity = {0: {0, 1}}.get
+import threading
+from strideweave.carriers.cpu.kernels.threads import share
+
+meeting = threading.Barrier(2)
+share(lambda start, stop: meeting.wait(), 2, 2)
+"""
+
+COMPUTING = (
+    IDLE
+    + """
+import time
+
+begun = threading.Event()
+
+def compute(start, stop):
+    begun.set()
+    time.sleep(0.1)
+
+def keep_computing():
+    while True:
+        share(compute, 2, 2)
+
+threading.Thread(target=keep_computing, daemon=True).start()
+begun.wait()
+"""
+)
+
+FIRST_AT_EXIT = """
+import atexit
+import os
+os.sched_getaffinity = {0: {0, 1}}.get
+from strideweave.carriers.cpu.kernels.threads import share
+
+def late():
+    parts = []
+    share(lambda start, stop: parts.append((start, stop)), 4, 2)
+    print(sorted(parts))
+
+atexit.register(late)
+"""
+
+SMALL = """
+import os
+os.sched_getaffinity = {0: {0, 1}}.get
+import threading
+import numpy as np
+import strideweave as sw
+
+ones = sw.from_numpy(np.ones((64, 64), np.float32))
+print(sw.matmul(ones, ones)[0, 0])
+print([thread.name for thread in threading.enumerate()])
+"""
+
 
 @pytest.mark.rule("G-14")
-def test_finalizer_that_runs_at_exit_needs_no_thread() -> None:
+@pytest.mark.parametrize(
+    ("program", "output"),
+    [
+        (WHILE_EXITING, "144.0\n"),
+        (IDLE, ""),
+        (COMPUTING, ""),
+        (FIRST_AT_EXIT, "[(0, 2), (2, 4)]\n"),
+        (SMALL, "64.0\n['MainThread']\n"),
+    ],
+    ids=["finalizer", "idle helpers", "computing daemon", "first at exit", "small"],
+)
+def test_programs_end_whatever_their_helpers_do(program: str, output: str) -> None:
     environment = {
         name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")
     }
     child = subprocess.run(
-        [sys.executable, "-c", WHILE_EXITING],
+        [sys.executable, "-c", program],
         env=environment,
         capture_output=True,
         text=True,
@@ -221,7 +327,7 @@ def test_finalizer_that_runs_at_exit_needs_no_thread() -> None:
         check=False,
     )
     assert (child.returncode, child.stderr) == (0, "")
-    assert child.stdout == "144.0\n"
+    assert child.stdout == output
 
 
 @pytest.mark.rule("G-3", "G-14")
@@ -250,7 +356,7 @@ def test_large_products_are_close_to_exact_ones_whatever_the_threads(
     inner: int,
     columns: int,
     rows: int,
-    started: list[threading.Thread],
+    offered: list[threads._Part],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     random = np.random.default_rng(3)
@@ -261,7 +367,7 @@ def test_large_products_are_close_to_exact_ones_whatever_the_threads(
         with_processors(monkeypatch, count)
         with threadpool_limits(3, user_api="blas"):
             found.append(sw.matmul(lhs, rhs).numpy())
-    assert started != []
+    assert offered != []
     assert_close(found, left, right.T)
 
 
@@ -276,7 +382,7 @@ def test_large_batched_products_are_close_to_exact_ones(
     inner: int,
     columns: int,
     rows: int,
-    started: list[threading.Thread],
+    offered: list[threads._Part],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     random = np.random.default_rng(3)
@@ -315,3 +421,147 @@ def test_parts_are_shared_once_each_and_a_failure_is_raised(
 
     with pytest.raises(ValueError, match="seven"):
         share_parts(fail, 100, 4)
+
+
+def test_helpers_live_on(offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch) -> None:
+    with_processors(monkeypatch, 2)
+    helpers = []
+    for _ in range(3):
+        meeting = threading.Barrier(2)
+
+        def work(start: int, stop: int, meeting: threading.Barrier = meeting) -> None:
+            meeting.wait(TIMEOUT)
+            if start:
+                helpers.append(threading.current_thread())
+
+        share(work, 2, 2)
+    assert len(helpers) == 3 and len(set(helpers)) == 1
+
+
+class Caller:
+    """A thread that shares a kernel, whose parts go on until it is told to end."""
+
+    def __init__(self, most: int) -> None:
+        self.parts: list[tuple[int, int]] = []
+        self.begun = threading.Semaphore(0)
+        self.goes_on = threading.Event()
+        self.thread = threading.Thread(target=share, args=(self.compute, most, most), daemon=True)
+        self.thread.start()
+
+    def compute(self, start: int, stop: int) -> None:
+        self.parts.append((start, stop))
+        self.begun.release()
+        self.goes_on.wait(TIMEOUT)
+
+    def await_parts(self, count: int) -> None:
+        for _ in range(count):
+            assert self.begun.acquire(timeout=TIMEOUT)
+
+    def end(self) -> None:
+        self.goes_on.set()
+        self.thread.join(TIMEOUT)
+        assert not self.thread.is_alive()
+
+
+@pytest.mark.rule("G-14")
+def test_callers_share_the_processors(
+    offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_processors(monkeypatch, 3)
+    first = Caller(3)
+    first.await_parts(3)
+    second = Caller(3)
+    second.await_parts(1)
+    assert second.parts == [(0, 3)]
+    first.end()
+    # The second one counts although it computes alone.
+    third = Caller(3)
+    third.await_parts(2)
+    assert sorted(third.parts) == [(0, 1), (1, 3)]
+    second.end()
+    third.end()
+    assert threads._team.busy == 0
+
+
+@pytest.mark.rule("G-14")
+def test_threads_lent_to_long_work_count_as_busy(
+    offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_processors(monkeypatch, 3)
+    pool = CompletionPool()
+    monkeypatch.setattr(threads, "completion_pool", lambda: pool)
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def compute() -> None:
+        begun.set()
+        goes_on.wait(TIMEOUT)
+
+    assert pool.lend(compute) and begun.wait(TIMEOUT)
+    parts: list[tuple[int, int]] = []
+    try:
+        share(lambda start, stop: parts.append((start, stop)), 6, 6)
+    finally:
+        goes_on.set()
+    assert sorted(parts) == [(0, 3), (3, 6)]
+
+
+def test_parts_may_share_in_turn(
+    offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_processors(monkeypatch, 8)
+    meeting = threading.Barrier(2)
+    computed: list[int] = []
+
+    def outer(start: int, stop: int) -> None:
+        meeting.wait(TIMEOUT)
+        share(lambda first, last: computed.extend(range(first, last)), 10, 2)
+
+    caller = threading.Thread(target=share, args=(outer, 2, 2), daemon=True)
+    caller.start()
+    caller.join(TIMEOUT)
+    assert not caller.is_alive()
+    assert sorted(computed) == sorted([*range(10), *range(10)])
+    assert len(offered) == 2  # the helper, which may run a finalizer, offers nothing
+
+
+@pytest.mark.parametrize("failing", [(0,), (1,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize("processors", [1, 3])
+def test_first_failure_is_raised_and_nothing_stays_busy(
+    processors: int,
+    failing: tuple[int, ...],
+    offered: list[threads._Part],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with_processors(monkeypatch, processors)
+
+    def work(start: int, stop: int) -> None:
+        for position in range(start, stop):
+            if position in failing:
+                raise ValueError(f"position {position}")
+
+    with pytest.raises(ValueError, match=f"position {failing[0]}"):
+        share(work, 3, 3)
+    assert len(offered) == processors - 1
+    assert all(part.ended.is_set() for part in offered)
+    assert threads._team.busy == 0
+
+
+@pytest.mark.rule("G-14")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_child_forked_meanwhile_has_helpers_of_its_own(
+    offered: list[threads._Part], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_processors(monkeypatch, 2)
+    caller = Caller(2)
+    caller.await_parts(2)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(TIMEOUT)
+        with contextlib.suppress(BaseException):
+            share_between_two()
+            os._exit(0 if len(offered) == 2 else 1)
+        os._exit(2)
+    _, status = os.waitpid(child, 0)
+    caller.end()
+    assert os.waitstatus_to_exitcode(status) == 0

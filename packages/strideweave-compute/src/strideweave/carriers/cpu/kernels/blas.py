@@ -8,6 +8,7 @@ processor away from it. Parts that nobody waits for do not.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from math import prod
 from threading import Lock
 from typing import TYPE_CHECKING, Final, final
 
@@ -15,13 +16,14 @@ import numpy
 
 from strideweave._fork import hold_across_fork, run_in_child
 from strideweave.carriers.cpu.conversion import Floats
-from strideweave.carriers.cpu.kernels.threads import share_parts
+from strideweave.carriers.cpu.kernels.threads import cuts, share_parts
+from strideweave.carriers.cpu.kernels.workspace import workspace
 
 if TYPE_CHECKING:
     from threadpoolctl import LibController
 
 _PER_THREAD = 2**27
-"""Multiplications beside which starting a thread costs little."""
+"""Multiplications beside which handing some of them to a thread costs little."""
 _READ_PER_THREAD = 2**21
 """Elements beside which it costs little, however little is computed with them."""
 _PARTS_PER_THREAD = 4
@@ -52,8 +54,8 @@ def product(left: Floats, right: Floats) -> Floats:
     by_work = inner * columns * rows // _PER_THREAD
     threads = max(by_work, (left.size + right.size) // _READ_PER_THREAD)
     parts = min(_MOST_PARTS, threads * _PARTS_PER_THREAD)
-    depths = _even(parts, inner // _DEPTH, inner * (columns + rows) // max(1, 2 * columns * rows))
-    widths = _even(parts, max(columns, rows) // _WIDTH)
+    depths = even(parts, inner // _DEPTH, inner * (columns + rows) // max(1, 2 * columns * rows))
+    widths = even(parts, max(columns, rows) // _WIDTH)
     if threads < 2 or max(depths, widths) < 2:
         whole: Floats = numpy.matmul(left.T, right)
         return whole
@@ -63,29 +65,31 @@ def product(left: Floats, right: Floats) -> Floats:
         return _by_sides(left, right, widths, min(threads, available))
 
 
-def _even(*limits: int) -> int:
+def even(*limits: int) -> int:
     """Give the largest power of two within all limits, which few threads can share evenly."""
     return 1 << max(1, min(limits)).bit_length() - 1
 
 
 def _by_terms(left: Floats, right: Floats, parts: int, most: int) -> Floats:
     """Add up the products of parts of the contracted mode, where it is the long one."""
-    bounds = _bounds(len(left), parts)
-    products = numpy.empty((parts, left.shape[1], right.shape[1]), left.dtype)
+    bounds = cuts(len(left), parts)
+    shape = parts, left.shape[1], right.shape[1]
+    with workspace(prod(shape), left.dtype) as flat:
+        products = flat.reshape(shape)
 
-    def multiply(part: int) -> None:
-        terms = slice(bounds[part], bounds[part + 1])
-        numpy.matmul(left[terms].T, right[terms], products[part])
+        def multiply(part: int) -> None:
+            terms = slice(bounds[part], bounds[part + 1])
+            numpy.matmul(left[terms].T, right[terms], products[part])
 
-    share_parts(multiply, parts, most)
-    total: Floats = numpy.add.reduce(products, 0)
-    return total
+        share_parts(multiply, parts, most)
+        total: Floats = numpy.add.reduce(products, 0)
+        return total
 
 
 def _by_sides(left: Floats, right: Floats, parts: int, most: int) -> Floats:
     """Put the products of parts of the wider matrix side by side."""
     columns, rows = left.shape[1], right.shape[1]
-    bounds = _bounds(max(columns, rows), parts)
+    bounds = cuts(max(columns, rows), parts)
     placed = numpy.empty((columns, rows), left.dtype)
 
     def multiply(part: int) -> None:
@@ -97,10 +101,6 @@ def _by_sides(left: Floats, right: Floats, parts: int, most: int) -> Floats:
 
     share_parts(multiply, parts, most)
     return placed
-
-
-def _bounds(length: int, parts: int) -> list[int]:
-    return [length * part // parts for part in range(parts + 1)]
 
 
 @final

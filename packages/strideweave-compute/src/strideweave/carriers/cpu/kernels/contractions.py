@@ -4,9 +4,11 @@ Matrices are read as (inner, outer) arrays, batches of them with the batch in fr
 product of the transposed second operand with the first is one canonical result in C order.
 """
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy
 from numpy.typing import NDArray
@@ -14,7 +16,8 @@ from numpy.typing import NDArray
 from strideweave.carriers.cpu.conversion import NUMPY_DTYPES, Array, Floats, Integers
 from strideweave.carriers.cpu.kernels import blas
 from strideweave.carriers.cpu.kernels.frame import Kernel, narrow, quiet
-from strideweave.carriers.cpu.kernels.threads import SMALL_PRODUCT, share, share_parts
+from strideweave.carriers.cpu.kernels.threads import SMALL_PRODUCT, cuts, share
+from strideweave.carriers.cpu.kernels.workspace import workspace
 from strideweave.carriers.cpu.views import axes, operand, operands, result
 from strideweave.dtype import DType
 from strideweave.operation.invocation import ResolvedInvocation
@@ -30,15 +33,23 @@ _CHUNK = 2**20
 _BLOCK = 2**20
 """Rounded products held at once."""
 _SCRATCH = 2**21
-"""Elements of products that wait for their place, if they are of enough matrices."""
+"""Elements of products that wait for their place in a thread, if they are of enough matrices."""
+_SHARED_SCRATCH = 2**22
+"""Elements of large products that do so in all threads together."""
 _RUN = 16
 """Matrices whose elements at one place fill a cache line."""
 _PER_THREAD = 2**18
 """Elements of small products that are worth a thread."""
 _MULTIPLICATIONS_PER_THREAD = 2**24
-_COLUMNS = 64
-"""Columns come in blocks: fewer would pay too often for packing the right operand, and blocks of
-other sizes may be rounded differently."""
+_COLUMNS = 128
+"""Chunks of large products have so many columns: fewer pay too often for packing the right operand,
+and more leave room for too few matrices, whose elements are written side by side."""
+_FEWEST_PARTS = 8
+"""Parts of a chunk for which matrices are divided when they are fewer."""
+_PER_PART = 2**28
+"""Multiplications that make one more part, as larger products are worth more threads."""
+_WIDTH = 192
+"""Columns beside which packing the right operand once more costs little."""
 _GAP = 16
 """Elements between products: at distances of powers of two they would share cache sets."""
 _FEW_MATRICES = 4
@@ -72,41 +83,55 @@ def _batched_matmul(invocation: ResolvedInvocation) -> Tensor:
     elif spec.dtype is DType.Int32:  # whole products, of whose overflows one is the first
         _multiply(invocation, rhs, lhs, placed)
     else:
-        _share_products(partial(_multiply, invocation), rhs, lhs, placed, size * batch)
+        _share_products(rhs, lhs, placed, size * batch)
     return result(placed.reshape(-1), spec)
 
 
-def _share_products(
-    multiply: Callable[[Floats, Floats, Floats], None],
-    left: Floats,
-    right: Floats,
-    placed: Floats,
-    size: int,
-) -> None:
-    """Share the columns of large products among threads, and the matrices where those are few.
+def _share_products(left: Floats, right: Floats, placed: Floats, size: int) -> None:
+    """Share large products among threads, and then the copies that put the batch last.
 
     Args:
-        multiply: Computes the products of some columns.
         left: (matrix, inner, column).
         right: (matrix, inner, row).
         placed: Receives the (column, row, matrix).
         size: Multiplications in all.
     """
-    columns, _, batch = placed.shape
-    with blas.one_thread() as available:
-        threads = max(1, min(available, size // _MULTIPLICATIONS_PER_THREAD))
-        widest = min(-(-columns // threads), _SCRATCH // placed[0].size)
-        width = max(1, -(-widest // _COLUMNS)) * _COLUMNS
-        blocks = -(-columns // width)
-        run = -(-batch // max(1, threads // blocks))
+    columns, rows, batch = placed.shape
+    width = min(columns, max(1, _SHARED_SCRATCH // (rows * batch * _COLUMNS)) * _COLUMNS)
+    step = min(batch, max(1, _SHARED_SCRATCH // (rows * width)))
+    starts = range(0, columns, width), range(0, batch, step)
+    with _scratch(step, width, rows, placed.dtype) as scratch, blas.one_thread() as available:
+        threads = min(available, size // _MULTIPLICATIONS_PER_THREAD)
+        for column, matrix in itertools.product(*starts):
+            some, part = slice(column, column + width), slice(matrix, matrix + step)
+            chunk = placed[some, :, part]
+            room = scratch[: chunk.shape[2], : len(chunk)]
+            _multiply_shared(left[part, :, some], right[part], room, threads)
+            share(partial(_copy_columns, room, chunk), len(chunk), threads)
 
-        def multiply_part(part: int) -> None:
-            first, block = divmod(part, blocks)
-            some = slice(block * width, (block + 1) * width)
-            matrices = slice(first * run, (first + 1) * run)
-            multiply(left[matrices, :, some], right[matrices], placed[some, :, matrices])
 
-        share_parts(multiply_part, blocks * -(-batch // run), threads)
+def _multiply_shared(left: Floats, right: Floats, room: Floats, most: int) -> None:
+    """Share matrices, and the columns of few ones, whose products fill some room.
+
+    They are divided by their shape alone, because the columns that BLAS computes together decide
+    how it rounds.
+    """
+    matrices, columns, _ = room.shape
+    parts = max(_FEWEST_PARTS, room.size * left.shape[1] // _PER_PART)
+    blocks = blas.even(-(-parts // matrices), columns // _WIDTH)
+    bounds = cuts(columns, blocks)
+
+    def multiply(first: int, last: int) -> None:
+        for block in range(first // matrices, -(-last // matrices)):
+            some = slice(bounds[block], bounds[block + 1])
+            part = slice(max(0, first - block * matrices), last - block * matrices)
+            numpy.matmul(left[part, :, some].swapaxes(-2, -1), right[part], room[part, some])
+
+    share(multiply, matrices * blocks, most)
+
+
+def _copy_columns(products: Floats, placed: Floats, first: int, last: int) -> None:
+    _copy_batch_last(products[:, first:last], placed[first:last])
 
 
 def _multiply(invocation: ResolvedInvocation, left: Array, right: Array, placed: Array) -> None:
@@ -120,12 +145,19 @@ def _multiply(invocation: ResolvedInvocation, left: Array, right: Array, placed:
     """
     columns, rows, batch = placed.shape
     step = min(batch, max(_RUN, _SCRATCH // (rows * columns)))
-    padded = numpy.empty((step, columns * rows + _GAP), placed.dtype)
-    scratch = padded[:, :-_GAP].reshape(step, columns, rows)
-    for start in range(0, batch, step):
-        part = slice(start, min(start + step, batch))
-        room = scratch[: part.stop - start]
-        _copy_batch_last(_products(invocation, left[part], right[part], room), placed[..., part])
+    with _scratch(step, columns, rows, placed.dtype) as scratch:
+        for start in range(0, batch, step):
+            part = slice(start, min(start + step, batch))
+            products = _products(invocation, left[part], right[part], scratch[: part.stop - start])
+            _copy_batch_last(products, placed[..., part])
+
+
+@contextmanager
+def _scratch(matrices: int, columns: int, rows: int, dtype: "numpy.dtype[Any]") -> Iterator[Array]:
+    """Lend room for products, each at some distance from the next one."""
+    distance = columns * rows + _GAP
+    with workspace(matrices * distance, dtype) as flat:
+        yield flat.reshape(matrices, distance)[:, :-_GAP].reshape(matrices, columns, rows)
 
 
 def _matrices(invocation: ResolvedInvocation, position: int) -> Array:
