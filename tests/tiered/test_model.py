@@ -16,6 +16,7 @@ from hypothesis.stateful import (
 
 import strideweave as sw
 from strideweave import DType, Shape, Tensor, TiledEvictable, TileSelection, TileSet
+from strideweave.carriers.tiled_evictable import streaming
 from strideweave.layout.construction import canonical_layout
 from strideweave.testing import ArrayCarrier
 
@@ -241,12 +242,22 @@ TestResidency = pytest.mark.rule("G-7", "TE-21", "TE-31", "TE-40", "TE-99")(Resi
 TestResidency.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
 
 
+def unit_row(column: int) -> Tensor:
+    """A tiled row that chooses one of two columns."""
+    row = empty().new_like([float(column == 0), float(column == 1)])
+    carrier = TiledEvictable(row, empty(), (1, 1), (1, 2), primary_capacity=1)
+    return Tensor(carrier, 0, canonical_layout(Shape([1, 2])))
+
+
 @pytest.mark.slow
 @pytest.mark.rule("G-7", "G-8", "TE-40", "TE-97")
-@pytest.mark.parametrize("capacity", [1, 2, 3, None])
+@pytest.mark.parametrize("capacity", [1, 2, 3, 4, None])
 @pytest.mark.parametrize("seed", range(3))
-def test_soak_under_threads(capacity: int | None, seed: int) -> None:
+def test_soak_under_threads(
+    capacity: int | None, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each thread owns one tile's values; all of them move everything."""
+    monkeypatch.setattr(streaming, "MANY_READ", 1)  # so that products borrow threads
     carrier = TiledEvictable(
         empty(), empty().new_like([0.0] * 12), GRID, TILE, primary_capacity=capacity
     )
@@ -285,7 +296,7 @@ def test_soak_under_threads(capacity: int | None, seed: int) -> None:
                     written = value
                 assert carrier[slot] == written
                 other = TileSet([chance.choice(TILES)])
-                choice = chance.randrange(7)
+                choice = chance.randrange(8)
                 if choice == 0:
                     attempt(lambda other=other: carrier.promote(other))
                 elif choice == 1:
@@ -306,6 +317,13 @@ def test_soak_under_threads(capacity: int | None, seed: int) -> None:
                         assert carrier[last_slot] == value
                 elif choice == 5:
                     attempt(lambda: differentiate(own))
+                elif choice == 6:
+
+                    def multiply(expected: float = written) -> None:
+                        chosen = sw.matmul(unit_row(slot // 6), tensor)
+                        assert chosen[0, slot % 6] == expected
+
+                    attempt(multiply)
                 else:
                     rows = tensor.tolist()
                     assert rows[slot % 6][slot // 6] == written

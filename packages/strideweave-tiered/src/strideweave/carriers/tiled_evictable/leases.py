@@ -1,7 +1,7 @@
 """The hold of one direct operation on the tiles of one carrier."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import final
 
 from strideweave.carriers import Carrier
@@ -110,6 +110,16 @@ class Lease:
 
     # Streaming
 
+    def has_room_for_two(self) -> bool:
+        """Tell whether the tiles of two threads are there or fit beside what others hold now."""
+        if not self.streams:
+            return True
+        assert self.state.capacity is not None
+        with lock:
+            held = len(held_numbers(self.state))
+        wanted = min(2 * self._slots, self.state.grid.tile_count)
+        return held + wanted <= self.state.capacity
+
     def fetch(self, number: int) -> Carrier:
         """Bring one tile to the primary tier, pin it, and give its storage.
 
@@ -193,7 +203,8 @@ class Lease:
             self._arriving[tile.number] = None
             return
         try:
-            transition.begin()
+            with waiting(state) if is_awaited else nullcontext():
+                transition.begin()
         except BaseException:
             with lock:
                 state.counters.misses -= 1
