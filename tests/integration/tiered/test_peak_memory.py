@@ -1,5 +1,6 @@
 """Resident memory of operations on tensors larger than their capacity."""
 
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -72,5 +73,52 @@ stats = weight.carrier.residency_stats()
 found_again = ({carriers} - 1) * (CAPACITY - 2)  # all but those at work and arriving
 read = {carriers} * 96 * 2**20 - found_again * 2 * 2**20
 assert stats.bytes_out == 0 and stats.bytes_in == read, stats
+"""
+    )
+
+
+@pytest.mark.rule("TE-40", "TE-84", "TE-85")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets a peak")
+def test_the_peak_of_a_product_in_two_threads_is_the_same(run_program: Program) -> None:
+    run_program(
+        f"""{PROGRAM}
+import ctypes
+
+from strideweave import TileSelection
+from strideweave.carriers.tiled_evictable import streaming
+
+OUTER, INNER, MANY = 1024, 512, 48
+
+
+def outer_tiled(tiles):
+    carrier = TiledEvictable(
+        CPU(0), FileBacked(), (tiles, 1), (OUTER, INNER), primary_capacity=CAPACITY
+    )
+    for number in range(tiles):
+        carrier.update(ones(OUTER, INNER), TileSelection([[number], [0]]))
+    carrier.evict(TileSelection([range(tiles), [0]]))
+    return Tensor(carrier, 0, column_major(tiles * OUTER, INNER))
+
+
+streaming.MANY_READ = OUTER * INNER
+lent = []
+lend = streaming.Lanes.finish
+streaming.Lanes.finish = lambda lanes: lent.append(lend(lanes)) or lent[-1]
+batch = tiled(8, INNER, INNER)
+sw.matmul(batch, outer_tiled(3))  # loads what the first use loads
+start = peak_mebibytes()
+weight = outer_tiled(MANY)
+before = weight.carrier.residency_stats()
+if hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+    libc.malloc_trim(0)
+Path("/proc/self/clear_refs").write_text("5")  # the peak of the product, not of its operands
+result = sw.matmul(batch, weight)
+grown = peak_mebibytes() - start
+assert lent == [True, True]
+allowed = CAPACITY * 2 * 1.2 + result.size() * 4 / 2**20
+assert CAPACITY < grown < allowed, (grown, allowed)  # half of the tiles may find freed memory
+after = weight.carrier.residency_stats()
+assert after.bytes_out == before.bytes_out, (before, after)
+assert after.bytes_in - before.bytes_in == MANY * OUTER * INNER * 4, (before, after)
 """
     )
