@@ -20,6 +20,9 @@ from strideweave.carriers.cpu.kernels import threads
 from strideweave.carriers.cpu.kernels.threads import share, share_parts
 from strideweave.carriers.move.pool import CompletionPool
 
+needs_timers = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="this system has no timers that interrupt"
+)
 TIMEOUT = 30
 """Seconds after which a test fails rather than wait for ever."""
 
@@ -96,7 +99,7 @@ def test_values_do_not_depend_on_the_number_of_threads(
         with_processors(monkeypatch, count)
         found = convolution()
         assert len(offered) == count - 1
-        assert all(part.ended.is_set() for part in offered)
+        assert all(part.has_ended for part in offered)
         assert np.array_equal(found.view(np.int32), expected.view(np.int32))
         offered.clear()
 
@@ -193,7 +196,7 @@ def test_a_part_that_fails_fails_the_call(
     with pytest.raises(OverflowError, match=f"the exact result {expected} is out of int32 range"):
         sw.einsum(tensor, tensor, "b i k, b j k -> b i j")
     assert len(offered) == 2
-    assert all(part.ended.is_set() for part in offered)
+    assert all(part.has_ended for part in offered)
 
 
 @pytest.mark.rule("G-14")
@@ -205,11 +208,12 @@ def test_interrupted_call_ends_after_its_parts(
     meeting = threading.Barrier(3)
     computed: list[int] = []
 
-    class Interrupted(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            if interruptions:
-                raise interruptions.pop()
-            return super().wait(timeout)
+    wait = threads._Part.wait
+
+    def interrupted(part: threads._Part) -> None:
+        if interruptions:
+            raise interruptions.pop()
+        wait(part)
 
     def work(start: int, stop: int) -> None:
         meeting.wait(TIMEOUT)
@@ -217,7 +221,7 @@ def test_interrupted_call_ends_after_its_parts(
             time.sleep(0.1)
         computed.append(start)
 
-    monkeypatch.setattr(threads, "Event", Interrupted)
+    monkeypatch.setattr(threads._Part, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         share(work, 3, 3)
     assert interruptions == [] and sorted(computed) == [0, 1, 2]
@@ -302,6 +306,51 @@ print([thread.name for thread in threading.enumerate()])
 """
 
 
+INTERRUPTED = """
+import os
+os.sched_getaffinity = {0: {0, 1}}.get
+import random
+import signal
+import time
+import numpy as np
+import strideweave as sw
+from strideweave.carriers.cpu.kernels import blas, threads, workspace
+from threadpoolctl import threadpool_info
+
+random.seed(7)
+values = np.random.default_rng(7).standard_normal((256, 16384), np.float32)
+left, right = sw.from_numpy(values), sw.from_numpy(values[:32])
+matrices = sw.from_numpy(values.reshape(64, 256, 256)[:, :128])
+OPERATIONS = [
+    lambda: sw.matmul(left, right),
+    lambda: sw.einsum(matrices, matrices, "b i k, b j k -> b i j"),
+]
+expected = [operation().numpy() for operation in OPERATIONS]
+before = [library["num_threads"] for library in threadpool_info()]
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+interruptions = 0
+end = time.monotonic() + 4
+while time.monotonic() < end:
+    for operation, values in zip(OPERATIONS, expected):
+        try:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-5 + random.random() * 2e-3)
+                found = operation().numpy()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            interruptions += 1
+        else:
+            assert np.array_equal(found, values)
+        assert threads._team.busy == 0 and not blas._hold.holders
+        assert before == [library["num_threads"] for library in threadpool_info()]
+for operation, values in zip(OPERATIONS, expected):
+    assert np.array_equal(operation().numpy(), values)
+assert interruptions > 20, interruptions
+print("calm")
+"""
+
+
 @pytest.mark.rule("G-14")
 @pytest.mark.parametrize(
     ("program", "output"),
@@ -310,9 +359,10 @@ print([thread.name for thread in threading.enumerate()])
         (IDLE, ""),
         (COMPUTING, ""),
         (FIRST_AT_EXIT, "[(0, 2), (2, 4)]\n"),
+        pytest.param(INTERRUPTED, "calm\n", marks=needs_timers),
         (SMALL, "64.0\n['MainThread']\n"),
     ],
-    ids=["finalizer", "idle helpers", "computing daemon", "first at exit", "small"],
+    ids=["finalizer", "idle helpers", "computing daemon", "first at exit", "interrupts", "small"],
 )
 def test_programs_end_whatever_their_helpers_do(program: str, output: str) -> None:
     environment = {
@@ -542,7 +592,7 @@ def test_first_failure_is_raised_and_nothing_stays_busy(
     with pytest.raises(ValueError, match=f"position {failing[0]}"):
         share(work, 3, 3)
     assert len(offered) == processors - 1
-    assert all(part.ended.is_set() for part in offered)
+    assert all(part.has_ended for part in offered)
     assert threads._team.busy == 0
 
 

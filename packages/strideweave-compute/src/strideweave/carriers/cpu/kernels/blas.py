@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from math import prod
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Final, final
 
 import numpy
@@ -39,8 +39,8 @@ _WIDTH = 384
 def product(left: Floats, right: Floats) -> Floats:
     """Multiply a transposed left matrix with a right one.
 
-    How a product is divided depends on its shape alone, so the result does not depend on how many
-    threads there are.
+    How a large product is divided depends on its shape alone, so its result does not depend on how
+    many threads there are. That of a smaller one may, in how BLAS rounds it.
 
     Args:
         left: (inner, column).
@@ -105,39 +105,47 @@ def _by_sides(left: Floats, right: Floats, parts: int, most: int) -> Floats:
 
 @final
 class _Hold:
-    """Who keeps the BLAS libraries of this process to one thread, and what they had before."""
+    """Who keeps the BLAS libraries of this process to one thread, and what they had before.
+
+    Interrupts and finalizers may come between any two steps: what was there before is noted once,
+    and stays known until the last holder has restored it.
+    """
 
     def __init__(self) -> None:
-        self.lock: Final = Lock()
-        self.holders = 0
+        self.lock: Final = RLock()
+        self.holders: set[object] = set()
         self.before: list[tuple[LibController, int]] = []
 
-    def enter(self) -> int:
+    def enter(self, holder: object) -> int:
+        libraries = _libraries()
         with self.lock:
-            if self.holders == 0:
-                self.before = [(library, library.num_threads or 1) for library in _libraries()]
-                for library, _ in self.before:
-                    _limit(library, 1)
-            self.holders += 1
+            self.holders.add(holder)
+            found = [(library, library.num_threads or 1) for library in libraries]
+            self.before = self.before or found
+            for library, _ in self.before:
+                _limit(library, 1)
             return max((count for _, count in self.before), default=1)
 
-    def leave(self) -> None:
+    def leave(self, holder: object) -> None:
+        """Leave; again if that was interrupted."""
+        self.holders.discard(holder)
         with self.lock:
-            if self.holders == 1:
+            if not self.holders:
                 self.restore()
-            elif self.holders:  # a child that was forked meanwhile has restored it already
-                self.holders -= 1
 
     def restore(self) -> None:
-        before, self.before = self.before, []
-        self.holders = 0
-        for library, count in before:
+        for library, count in self.before:
             _limit(library, count)
+        self.before = []
+
+    def start_afresh(self) -> None:
+        self.holders.clear()
+        self.restore()
 
 
 _hold: Final = _Hold()
 hold_across_fork(_hold.lock)
-run_in_child(_hold.restore)  # the threads that would leave stayed in the parent
+run_in_child(_hold.start_afresh)  # the threads that would leave stayed in the parent
 
 
 @contextmanager
@@ -147,11 +155,15 @@ def one_thread() -> Iterator[int]:
     Yields:
         How many threads it used before, and will use again when the last holder has left.
     """
-    threads = _hold.enter()
+    holder = object()
     try:
-        yield threads
+        yield _hold.enter(holder)
     finally:
-        _hold.leave()
+        try:
+            _hold.leave(holder)
+        except BaseException:  # an interrupt
+            _hold.leave(holder)
+            raise
 
 
 def _limit(library: "LibController", count: int) -> None:

@@ -9,12 +9,12 @@ a part computes must not depend on how many parts there are.
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
 from itertools import pairwise
 from queue import SimpleQueue
-from threading import Event, RLock, Thread, get_ident, local
+from threading import Lock, RLock, Thread, get_ident, local
 from typing import Final, TypeAlias, final
 
 from strideweave._fork import run_in_child
@@ -81,14 +81,21 @@ def cuts(length: int, parts: int) -> list[int]:
 
 @final
 class _Part:
-    """A part that a helper computes, or its caller where no helper was free in time."""
+    """A part that a helper computes, or its caller where no helper was free in time.
+
+    Attributes:
+        has_ended: Whether it has.
+        failure: What it raised.
+    """
 
     def __init__(self, work: Work, start: int, stop: int) -> None:
-        self.ended: Final = Event()
+        self.has_ended = False
         self.failure: BaseException | None = None
         self._work: Work | None = work
         self._range = (start, stop)
         self._takers: list[int] = []
+        self._ended: Final = Lock()  # an Event takes locks that an interrupt can leave taken
+        self._ended.acquire()
 
     def attempt(self) -> None:
         """Compute the part, unless another thread has begun to."""
@@ -99,7 +106,13 @@ class _Part:
             self._work(*self._range)
         except BaseException as failure:  # raised again by the calling thread
             self.failure = failure
-        self.ended.set()
+        self.has_ended = True
+        self._ended.release()
+
+    def wait(self) -> None:
+        """Wait, in the calling thread, until it has ended."""
+        if not self.has_ended:
+            self._ended.acquire()
 
     def forget(self) -> None:
         """Let go of everything: a helper may get to see the part when the call is over.
@@ -130,13 +143,16 @@ def _end(parts: list[_Part]) -> None:
     An interruption does not keep it from doing so.
     """
     interruptions: list[BaseException] = []
-    for part in parts:
-        while not part.ended.is_set():
-            try:
-                part.attempt()
-                part.ended.wait()
-            except BaseException as interruption:
-                interruptions.append(interruption)
+    is_waiting = True
+    while is_waiting:
+        try:
+            for part in parts:
+                while not part.has_ended:
+                    part.attempt()
+                    part.wait()
+            is_waiting = False
+        except BaseException as interruption:
+            interruptions.append(interruption)
     if interruptions:
         try:
             raise interruptions[-1]
@@ -154,11 +170,11 @@ _here: Final = _Here()
 
 @final
 class _Team:
-    """The helpers of one process, and how many threads compute parts or all of a shared kernel."""
+    """The helpers of one process, and the threads that compute parts or all of a shared kernel."""
 
     def __init__(self) -> None:
-        self.lock: Final = RLock()  # finalizers, which run under it too, leave the count as it was
-        self.busy = 0
+        self.lock: Final = RLock()  # finalizers run under it too
+        self._computing: dict[object, int] = {}
         self._helpers = 0
         self._offered: SimpleQueue[Task] = SimpleQueue()
 
@@ -173,31 +189,34 @@ class _Team:
             How many are: the calling thread and those for which there are idle processors.
         """
         available = _available_threads() if _here.may_offer else 1
-        with self.lock:
-            threads = max(1, min(wanted, available - self.busy))
-            self.busy += threads
+        caller = object()
         try:
+            with self.lock:
+                threads = max(1, min(wanted, available - self.busy))
+                self._computing[caller] = threads
             yield threads
         finally:
-            with self.lock:
-                self.busy -= threads
+            self._computing.pop(caller, None)  # in one step, before an interrupt is noticed
+
+    @property
+    def busy(self) -> int:
+        """How many threads compute."""
+        return sum(tuple(self._computing.values()))
 
     def offer(self, parts: list[_Part]) -> None:
         """Hand parts to helpers, as far as there can be any."""
-        _here.may_offer = False
         try:
-            for part in parts:
+            _here.may_offer = False
+            self._start_helpers()
+            for part in parts[: self._helpers]:
                 # In a copy of this context, which keeps NumPy's floating-point errors silent.
                 self._offered.put(partial(copy_context().run, part.attempt))
-            self._start_helpers()
-        except RuntimeError:  # no more threads, or the interpreter is ending
-            pass
         finally:
             _here.may_offer = True
 
     def _start_helpers(self) -> None:
         """Start those that are missing for as many threads as are busy, one of which calls."""
-        with self.lock:
+        with self.lock, suppress(RuntimeError):  # no more threads, or the interpreter is ending
             while self._helpers < self.busy - 1:
                 name = "strideweave-kernel"
                 Thread(target=_help, args=(self._offered,), name=name, daemon=True).start()

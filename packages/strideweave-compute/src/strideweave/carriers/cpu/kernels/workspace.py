@@ -35,8 +35,7 @@ def workspace(elements: int, dtype: "numpy.dtype[Any]") -> Iterator[Array]:
         memory = _kept.pop() if size <= _BYTES else numpy.empty(size, numpy.uint8)
     except IndexError:
         memory = numpy.empty(_BYTES, numpy.uint8)
-    try:
-        yield memory[:size].view(dtype)
-    finally:
-        if len(memory) <= _BYTES and len(_kept) < _MOST_KEPT:
-            _kept.append(memory)
+    yield memory[:size].view(dtype)
+    # Not after a failure, when another thread may still write to it.
+    if len(memory) <= _BYTES and len(_kept) < _MOST_KEPT:
+        _kept.append(memory)
