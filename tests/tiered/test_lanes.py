@@ -11,8 +11,9 @@ import pytest
 
 import strideweave as sw
 from strideweave import Carrier, Tensor, TiledEvictable, TileSet
+from strideweave.carriers.latch import Latch
 from strideweave.carriers.move.pool import MOST_WORKERS, completion_pool
-from strideweave.carriers.tiled_evictable import PinnedResidency, streaming
+from strideweave.carriers.tiled_evictable import PinnedResidency, lanes, streaming
 
 Tiers = tuple[type[Carrier], type[Carrier]]
 Watch = Callable[[int, int], object]
@@ -324,3 +325,62 @@ def test_a_failed_product_keeps_nothing_alive(
         assert comes_true(lambda: reference() is None)
     finally:
         gc.enable()
+
+
+@pytest.mark.rule("TE-84", "TE-98", "G-3", "G-14")
+@pytest.mark.parametrize("step", ["begun", "ending", "waiting"])
+def test_an_interrupt_between_steps_leaves_no_thread_behind(
+    operands: Any,
+    watch: Callable[[Watch], list[int]],
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+) -> None:
+    lhs, rhs = operands()
+    caller, helps, interrupted = threading.get_ident(), threading.Event(), threading.Event()
+    computing: list[int] = []
+
+    def compute(place: int, box: int) -> None:
+        computing.append(place)
+        if threading.get_ident() == caller:
+            assert helps.wait(30)
+        else:
+            helps.set()
+            assert interrupted.wait(30)
+        computing.remove(place)
+
+    def interrupt() -> None:
+        if not interrupted.is_set():
+            interrupted.set()
+            raise KeyboardInterrupt
+
+    begin, end, wait = lanes._Helper.begin, lanes._Helper.end, Latch.wait
+
+    def begun(helper: lanes._Helper, work: Callable[[], None]) -> bool:
+        is_lent = begin(helper, work)
+        assert helps.wait(30)
+        interrupt()
+        return is_lent
+
+    def ending(helper: lanes._Helper) -> None:
+        interrupt()
+        end(helper)
+
+    def waiting(latch: Latch, timeout: float | None = None) -> bool:
+        if threading.get_ident() == caller:
+            interrupt()
+        return wait(latch, timeout)
+
+    watch(compute)
+    if step == "begun":
+        monkeypatch.setattr(lanes._Helper, "begin", begun)
+    elif step == "ending":
+        monkeypatch.setattr(lanes._Helper, "end", ending)
+    else:
+        monkeypatch.setattr(Latch, "wait", waiting)
+    with pytest.raises(KeyboardInterrupt):
+        sw.matmul(lhs, rhs)
+    assert interrupted.is_set() and computing == []
+    assert_free(lhs, rhs)
+    monkeypatch.undo()
+    assert comes_true(lambda: completion_pool().lent == 0)
+    assert sw.matmul(lhs, rhs).tolist() == EXPECTED

@@ -29,6 +29,7 @@ SHARED = {
     "strideweave.autograd.buffers": "A-35: gradients on the primal's class",
     "strideweave.autograd.fold": "TE-95: sums over broadcast modes",
     "strideweave.carriers.class_record": "TE-52: whether a class has a definition",
+    "strideweave.carriers.latch": "TE-84: the end of a borrowed thread",
     "strideweave.carriers.move.claims": "TE-14, TE-62: the ownership of requests",
     "strideweave.carriers.move.handles": "TE-3: making handles",
     "strideweave.carriers.move.pool": "TE-56: the shared threads",

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 import strideweave as sw
 from strideweave.carriers.cpu.kernels import threads
 from strideweave.carriers.cpu.kernels.threads import share, share_parts
+from strideweave.carriers.latch import Latch
 from strideweave.carriers.move.pool import CompletionPool
 
 needs_timers = pytest.mark.skipif(
@@ -99,7 +100,7 @@ def test_values_do_not_depend_on_the_number_of_threads(
         with_processors(monkeypatch, count)
         found = convolution()
         assert len(offered) == count - 1
-        assert all(part.has_ended for part in offered)
+        assert all(part.ended.is_set() for part in offered)
         assert np.array_equal(found.view(np.int32), expected.view(np.int32))
         offered.clear()
 
@@ -196,7 +197,7 @@ def test_a_part_that_fails_fails_the_call(
     with pytest.raises(OverflowError, match=f"the exact result {expected} is out of int32 range"):
         sw.einsum(tensor, tensor, "b i k, b j k -> b i j")
     assert len(offered) == 2
-    assert all(part.has_ended for part in offered)
+    assert all(part.ended.is_set() for part in offered)
 
 
 @pytest.mark.rule("G-14")
@@ -208,12 +209,12 @@ def test_interrupted_call_ends_after_its_parts(
     meeting = threading.Barrier(3)
     computed: list[int] = []
 
-    wait = threads._Part.wait
+    wait = Latch.wait
 
-    def interrupted(part: threads._Part) -> None:
+    def interrupted(latch: Latch, timeout: float | None = None) -> bool:
         if interruptions:
             raise interruptions.pop()
-        wait(part)
+        return wait(latch, timeout)
 
     def work(start: int, stop: int) -> None:
         meeting.wait(TIMEOUT)
@@ -221,7 +222,7 @@ def test_interrupted_call_ends_after_its_parts(
             time.sleep(0.1)
         computed.append(start)
 
-    monkeypatch.setattr(threads._Part, "wait", interrupted)
+    monkeypatch.setattr(Latch, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         share(work, 3, 3)
     assert interruptions == [] and sorted(computed) == [0, 1, 2]
@@ -592,7 +593,7 @@ def test_first_failure_is_raised_and_nothing_stays_busy(
     with pytest.raises(ValueError, match=f"position {failing[0]}"):
         share(work, 3, 3)
     assert len(offered) == processors - 1
-    assert all(part.has_ended for part in offered)
+    assert all(part.ended.is_set() for part in offered)
     assert threads._team.busy == 0
 
 

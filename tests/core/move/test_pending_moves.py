@@ -10,6 +10,7 @@ import pytest
 
 import strideweave as sw
 from strideweave import DType
+from strideweave.carriers.latch import Latch
 
 FLOAT32 = DType.Float32
 BOUND = 20.0
@@ -141,7 +142,7 @@ def test_an_interrupt_in_wait_leaves_the_request_running(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Event, "wait", interrupted)
+        patch.setattr(Latch, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
             started.handle.wait()
     assert not started.handle.done and started.source.is_owned()

@@ -5,10 +5,11 @@ Every step is atomic under one lock, which is never held while foreign code runs
 
 import itertools
 from collections.abc import Callable
-from threading import Event, RLock, local
+from threading import RLock, local
 from typing import TYPE_CHECKING, final
 
 from strideweave._fork import hold_across_fork, run_in_child
+from strideweave.carriers.latch import Latch
 
 if TYPE_CHECKING:
     from strideweave.carriers.base import Carrier
@@ -53,7 +54,7 @@ class _Release:
     __slots__ = ("finished", "thread")
 
     def __init__(self) -> None:
-        self.finished = Event()
+        self.finished = Latch()
         self.thread = _this_thread.key
 
 

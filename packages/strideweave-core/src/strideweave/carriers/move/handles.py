@@ -9,6 +9,8 @@ from typing import Generic, NoReturn, TypeVar, cast, final
 
 from typing_extensions import TypeVar as TypeVarWithVariance
 
+from strideweave.carriers.latch import Latch
+
 T_co = TypeVarWithVariance("T_co", covariant=True)
 HandleT = TypeVar("HandleT", bound="AwaitResult[object]")
 
@@ -42,7 +44,7 @@ class AwaitResult(Generic[T_co]):
 
     _continuations: list[Callable[[], object]]
     _error: BaseException | None
-    _finished: threading.Event
+    _finished: Latch
     _process: int
     _traceback: TracebackType | None
     _value: object
@@ -179,7 +181,7 @@ def new_handle(
     handle: HandleT = object.__new__(handle_class)
     handle._continuations = []
     handle._error = None
-    handle._finished = threading.Event()
+    handle._finished = Latch()
     handle._process = os.getpid()
     handle._traceback = None
     handle._value = None

@@ -8,8 +8,8 @@ knows nothing of its parent's requests, and has threads of its own.
 
 import atexit
 import threading
-from collections import deque
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Final, TypeAlias, final
 
 from strideweave._fork import run_in_child
@@ -30,22 +30,23 @@ _here: Final = _Here()
 
 @final
 class CompletionPool:
-    """The shared threads of one process, and its unfinished requests.
-
-    Attributes:
-        lent: How many of the threads are lent to long work.
-    """
+    """The shared threads of one process, and its unfinished requests."""
 
     def __init__(self) -> None:
-        lock = threading.Lock()
-        self._has_task = threading.Condition(lock)
-        self._is_quiet = threading.Condition(lock)
-        self._tasks: deque[Task] = deque()
+        # Always entered by itself: an interrupt inside a Condition would leave it taken.
+        self._lock: Final = threading.Lock()
+        self._is_quiet: Final = threading.Condition(self._lock)
+        self._tasks: Final[SimpleQueue[Task]] = SimpleQueue()
         self._workers = 0
-        self._idle = 0
-        self.lent = 0
+        self._spare = 0  # idle workers, less the tasks that wait for one
+        self._lent: set[object] = set()
         self._requests: set[object] = set()
         self._is_closed = False
+
+    @property
+    def lent(self) -> int:
+        """How many of the threads are lent to long work."""
+        return len(self._lent)
 
     def admit(self, request: object) -> None:
         """Keep a request until ``dismiss``.
@@ -56,7 +57,7 @@ class CompletionPool:
         Raises:
             RuntimeError: The process is exiting.
         """
-        with self._is_quiet:
+        with self._lock:
             if self._is_closed:
                 raise RuntimeError(
                     "the interpreter is exiting and takes no further move or copy; move before "
@@ -66,7 +67,7 @@ class CompletionPool:
 
     def dismiss(self, request: object) -> None:
         """Forget a request that is finished, or was refused after it was admitted."""
-        with self._is_quiet:
+        with self._lock:
             self._requests.discard(request)
             self._is_quiet.notify_all()
 
@@ -79,13 +80,16 @@ class CompletionPool:
         if _here.is_worker:
             task()
             return
-        with self._has_task:
-            self._tasks.append(task)
-            needs_worker = self._idle < len(self._tasks) and self._workers < MOST_WORKERS
+        with self._lock:
+            self._spare -= 1
+            needs_worker = self._spare < 0 and self._workers < MOST_WORKERS
             self._workers += needs_worker
-            self._has_task.notify()
+            self._spare += needs_worker
+        self._tasks.put(task)
         if needs_worker and not start_daemon(self._work, "strideweave-worker"):
-            self._workers -= 1
+            with self._lock:
+                self._workers -= 1
+                self._spare -= 1
             self._work_off()
 
     def lend(self, task: Task) -> bool:
@@ -97,45 +101,45 @@ class CompletionPool:
         Returns:
             False where no thread is to spare, or the caller is one of them; nothing runs then.
         """
-        with self._has_task:
-            if _here.is_worker or self.lent >= MOST_WORKERS - 1:
-                return False
-            self.lent += 1
-
-        def run() -> None:
-            try:
-                task()
-            finally:
-                with self._has_task:
-                    self.lent -= 1
-
-        self.run(run)
+        loan = object()
+        try:
+            with self._lock:
+                if _here.is_worker or len(self._lent) >= MOST_WORKERS - 1:
+                    return False
+                self._lent.add(loan)
+            self.run(lambda: self._run_lent(task, loan))
+        except BaseException:  # an interrupt
+            self._lent.discard(loan)
+            raise
         return True
+
+    def _run_lent(self, task: Task, loan: object) -> None:
+        try:
+            task()
+        finally:
+            self._lent.discard(loan)
 
     def drain(self) -> None:
         """Take no more requests, and give those that run a limited time to finish."""
-        with self._is_quiet:
+        with self._lock:
             self._is_closed = True
             self._is_quiet.wait_for(lambda: not self._requests, EXIT_SECONDS)
 
     def _work(self) -> None:
         _here.is_worker = True
         while True:
-            self._next_task()()  # no name keeps a finished task, and what it holds, alive
-
-    def _next_task(self) -> Task:
-        with self._has_task:
-            self._idle += 1
-            self._has_task.wait_for(lambda: self._tasks)
-            self._idle -= 1
-            return self._tasks.popleft()
+            self._tasks.get()()  # no name keeps a finished task, and what it holds, alive
+            with self._lock:
+                self._spare += 1
 
     def _work_off(self) -> None:
         while True:
             try:
-                task = self._tasks.popleft()
-            except IndexError:
+                task = self._tasks.get_nowait()
+            except Empty:
                 return
+            with self._lock:
+                self._spare += 1
             task()
 
 

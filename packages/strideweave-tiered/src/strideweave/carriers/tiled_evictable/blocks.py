@@ -80,8 +80,8 @@ class StreamedOperand:
     def leave(self, number: int) -> None:
         """Let go of the present tile unless it is the given one."""
         if self._lease is not None and self._current not in (None, number):
-            self._lease.done(self._current)
-            self._current = self._storage = None
+            left, self._current, self._storage = self._current, None, None
+            self._lease.done(left)
 
     def read(self, box: Box) -> Tensor:
         """Bring the tile of a box, and view the box in it."""

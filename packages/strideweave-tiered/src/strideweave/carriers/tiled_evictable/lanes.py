@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from itertools import groupby
-from threading import Event, Lock
+from threading import Lock, get_ident
 from typing import Final, TypeAlias, final
 
+from strideweave.carriers.latch import Latch
 from strideweave.carriers.move.pool import completion_pool
 from strideweave.carriers.tiled_evictable.blocks import Box, Step, StreamedOperand
 from strideweave.carriers.tiled_evictable.transition import quiet
@@ -66,13 +67,20 @@ class Lanes:
         Returns:
             False where no other thread is to spare, and nothing was done.
         """
-        if not self._helper.begin(self._help):
-            return False
         try:
+            if not self._helper.begin(self._help):
+                return False
             self._work(self._bring_anyway)
         except BaseException as interruption:
             self._failures[_INTERRUPTED] = interruption
-        self._end_helper()
+        # Here, since an interrupt on the way into a function would leave the helper behind.
+        is_helped = True
+        while is_helped:
+            try:
+                self._helper.end()
+                is_helped = False
+            except BaseException as interruption:  # the helper uses what the caller lets go
+                self._failures[_INTERRUPTED] = interruption
         self._work(self._bring_anyway)  # what the helper has given back
         if self._failures:
             try:
@@ -81,17 +89,12 @@ class Lanes:
                 self._failures.clear()  # or this frame and the failure would keep each other alive
         return True
 
-    def _end_helper(self) -> None:
-        """Wait for the helper, also when interrupted, because it uses what the caller lets go."""
-        while not self._helper.has_ended():
-            try:
-                self._helper.wait()
-            except BaseException as interruption:
-                self._failures[_INTERRUPTED] = interruption
-
     def _help(self) -> None:
-        with quiet():
-            self._work(self._bring_if_possible)
+        try:
+            with quiet():
+                self._work(self._bring_if_possible)
+        except BaseException as failure:
+            self._failures[_INTERRUPTED] = failure
 
     def _work(self, bring: Bring) -> None:
         """Take one run after the other."""
@@ -151,12 +154,10 @@ class Lanes:
     def _bring_anyway(self, operands: Sequence[StreamedOperand], step: Step) -> list[Tensor]:
         try:
             return self._bring(operands, step)
-        except Exception:
-            if self._helper.has_ended():
-                raise
+        except (MemoryError, RuntimeError):  # perhaps because of the tiles that the helper holds
             self._helper.is_unwanted = True
-            self._end_helper()
-            return self._bring(operands, step)  # in the room that it has left
+            self._helper.end()
+            return self._bring(operands, step)
 
 
 @final
@@ -168,28 +169,29 @@ class _Helper:
     """
 
     def __init__(self) -> None:
-        self._claim = Lock()
-        self._ended = Event()
         self.is_unwanted = False
+        self._work: Callable[[], None] | None = None
+        self._takers: list[int] = []
+        self._ended: Final = Latch()
 
     def begin(self, work: Callable[[], None]) -> bool:
         """Look for a thread; False where none is to spare."""
+        self._work = work
         context = copy_context()
-        return completion_pool().lend(lambda: context.run(self._run, work))
+        return completion_pool().lend(lambda: context.run(self._run))
 
-    def _run(self, work: Callable[[], None]) -> None:
-        if self._claim.acquire(blocking=False):
-            try:
-                work()
-            finally:
-                self._ended.set()
-
-    def has_ended(self) -> bool:
-        """Tell whether it has; one that has not begun will not begin any more."""
-        if self._claim.acquire(blocking=False):
+    def _run(self) -> None:
+        if self._is_first() and self._work is not None:
+            self._work()
             self._ended.set()
-        return self._ended.is_set()
 
-    def wait(self) -> None:
-        """Wait until one that has begun has ended."""
-        self._ended.wait()
+    def _is_first(self) -> bool:
+        """Tell whether this thread decides what becomes of the work; in one step."""
+        self._takers.append(get_ident())
+        return self._takers[0] == get_ident()
+
+    def end(self) -> None:
+        """Wait until it has ended; one that has not begun will not begin any more."""
+        if not self._is_first():
+            self._ended.wait()
+        self._work = None  # which would keep the operands alive until a thread is free

@@ -40,6 +40,7 @@ class Lease:
         self._passing: dict[int, int] = {}
         """When the pinned tiles that this operation brought were used last."""
         self._dropped: list[Carrier] = []
+        self._is_counted = False
         self._promotion: Transition | None = None
         self._handle: AwaitResult[None] | None = None
 
@@ -77,6 +78,7 @@ class Lease:
         state = self.state
         if self.streams:
             state.active += 1
+            self._is_counted = True
             self._dropped = state.take_spares()
             self._pinned = self._retained()
         else:
@@ -135,14 +137,15 @@ class Lease:
             return tile.primary
         if number not in self._arriving:
             self._request(tile, is_awaited=True)
-        handle = self._arriving.pop(number)
+        handle = self._arriving[number]
         try:
             if handle is not None:
                 with waiting(self.state):
                     handle.wait()
-        except BaseException:
-            self._unpin([tile])
+        except Exception:
+            self._let_arriving_go(tile)
             raise
+        del self._arriving[number]
         self._pinned.append(tile)
         if handle is not None:
             self._passing[number] = tile.used
@@ -172,55 +175,57 @@ class Lease:
         """
         if self.streams:
             tile = self.state.tiles[number]
-            self._pinned.remove(tile)
             with lock:
                 if self._passing.pop(number, None) == tile.used:
                     self.state.pass_by(tile)
                 tile.pins -= 1
+                self._pinned.remove(tile)
 
     def _request(self, tile: Tile, *, is_awaited: bool) -> None:
         state = self.state
-        transition = None
-        with lock:
-            state.refuse_pending(tile)
-            if tile.location != "primary":
-                state.refuse_pinned(tile, "promoted")
-                state.refuse_invalid(tile, "used")
-                require_room(state, [tile.number])
-                handle: AwaitResult[None] = new_handle(AwaitResult)
-                victims = choose_victims(state, [tile])
-                transition = Transition(
-                    state,
-                    handle,
-                    promote=[tile],
-                    victims=victims,
-                    evicts_first=True,
-                    is_awaited=is_awaited,
-                )
-            state.acquire(tile)
-            tile.pins += 1
-        if transition is None:
-            self._arriving[tile.number] = None
-            return
+        transition = handle = None
+        has_begun = False
         try:
-            with waiting(state) if is_awaited else nullcontext():
-                transition.begin()
-        except BaseException:
             with lock:
-                state.counters.misses -= 1
-                tile.pins -= 1
+                state.refuse_pending(tile)
+                if tile.location != "primary":
+                    state.refuse_pinned(tile, "promoted")
+                    state.refuse_invalid(tile, "used")
+                    require_room(state, [tile.number])
+                    handle = new_handle(AwaitResult)
+                    transition = Transition(
+                        state,
+                        handle,
+                        promote=[tile],
+                        victims=choose_victims(state, [tile]),
+                        evicts_first=True,
+                        is_awaited=is_awaited,
+                    )
+                state.acquire(tile)
+                tile.pins += 1
+                self._arriving[tile.number] = handle
+            if transition is not None:
+                with waiting(state) if is_awaited else nullcontext():
+                    has_begun = True
+                    transition.begin()
+        except BaseException:
+            if transition is not None and not has_begun:
+                transition.cancel()
+            if tile.number in self._arriving:
+                with lock:
+                    state.counters.misses -= transition is not None
+                self._let_arriving_go(tile)
             raise
-        self._arriving[tile.number] = handle
 
-    def _unpin(self, tiles: Iterable[Tile]) -> None:
+    def _let_arriving_go(self, tile: Tile) -> None:
         with lock:
-            for tile in tiles:
-                tile.pins -= 1
+            tile.pins -= 1
+            del self._arriving[tile.number]
 
     # The end
 
     def let_go(self) -> None:
-        """End every hold, whether the operation succeeded or not."""
+        """End every hold, whether the operation succeeded or not; again if that was interrupted."""
         if self._promotion is not None:
             self._promotion.cancel()
         for handle in (self._handle, *self._arriving.values()):
@@ -228,11 +233,14 @@ class Lease:
                 with suppress(Exception):
                     handle.wait()
         with lock:
-            self._unpin(self._pinned)
-            self._unpin(self.state.tiles[number] for number in self._arriving)
-            self.state.active -= self.streams
-        self._arriving = {}
-        self._pinned = []
+            for number in tuple(self._arriving):
+                self._let_arriving_go(self.state.tiles[number])
+            while self._pinned:
+                self._pinned[-1].pins -= 1
+                self._pinned.pop()
+            if self._is_counted:
+                self._is_counted = False
+                self.state.active -= 1
 
     def evict_behind(self) -> None:
         """Evict what the policy wants out after the operation, and what waited for its end."""
@@ -247,6 +255,11 @@ class Lease:
         transition.begin()
         with waiting(self.state):
             handle.wait()
+
+
+def _let_all_go(leases: Iterable[Lease]) -> None:
+    for lease in leases:
+        lease.let_go()
 
 
 @contextmanager
@@ -276,7 +289,10 @@ def leased(
             lease.arrive()
         yield leases
     finally:
-        for lease in leases.values():
-            lease.let_go()
+        try:
+            _let_all_go(leases.values())
+        except BaseException:  # an interrupt
+            _let_all_go(leases.values())
+            raise
     for lease in leases.values():
         lease.evict_behind()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, TypeAlias, final
 
 from strideweave.carriers import Carrier
@@ -116,7 +117,7 @@ class Transition:
         self._spare: list[Carrier] = []
         self._optional: list[Tile] = []
         self._running: list[tuple[Tile, AwaitResult[object]]] = []
-        self._pending = 0
+        self._pending: set[object] = set()
         self._following: Phase = self._conclude
         self._is_submitted = False
         self._error: BaseException | None = None
@@ -133,13 +134,16 @@ class Transition:
 
         What fails before the first transfer is submitted is raised, and nothing has changed.
         """
+        has_run = False
         try:
             completion_pool().admit(self)
-        except RuntimeError as error:
-            self._fail(error)
-        else:
             with quiet():
+                has_run = True
                 self._run(self._write_out)
+        except BaseException as error:  # the end of the process, or an interrupt
+            if has_run:
+                raise
+            self._fail(error)
         refusal, self._refusal = self._refusal, None
         if refusal is not None:
             raise refusal
@@ -242,7 +246,7 @@ class Transition:
         way = self.state.inward() if is_inward else self.state.outward()
         self._following = following
         self._running = []
-        self._pending = 1
+        self._pending = {self}
         self._is_alone = self._is_awaited and len(tiles) == 1
         start = self._start_in if is_inward else self._start_out
         try:
@@ -257,13 +261,15 @@ class Transition:
                 self._is_submitted = True
                 self._running.append((tile, handle))
                 with lock:
-                    self._pending += 1
-                handle._then(self._end_one)
+                    self._pending.add(handle)
+                handle._then(partial(self._end_one, handle))
         except BaseException as error:
             if not self._running:
                 raise
             self._error = error
-        self._end_one()
+            for _, handle in self._running:  # an interrupt may have come before the last one knew
+                handle._then(partial(self._end_one, handle))
+        self._end_one(self)
 
     def _start_in(self, tile: Tile, way: TierRoute) -> AwaitResult[object]:
         state = self.state
@@ -300,9 +306,12 @@ class Transition:
         room, tile.secondary = tile.secondary, None
         return room
 
-    def _end_one(self) -> None:
+    def _end_one(self, ended: object) -> None:
+        """Note that a transfer has ended, or that all are submitted; again is ignored."""
         with lock:
-            self._pending -= 1
+            if ended not in self._pending:
+                return
+            self._pending.remove(ended)
             if self._pending:
                 return
         if is_quiet():

@@ -14,10 +14,11 @@ from contextvars import copy_context
 from functools import partial
 from itertools import pairwise
 from queue import SimpleQueue
-from threading import Lock, RLock, Thread, get_ident, local
+from threading import RLock, Thread, get_ident, local
 from typing import Final, TypeAlias, final
 
 from strideweave._fork import run_in_child
+from strideweave.carriers.latch import Latch
 from strideweave.carriers.move.pool import completion_pool
 
 Task: TypeAlias = Callable[[], object]
@@ -84,35 +85,27 @@ class _Part:
     """A part that a helper computes, or its caller where no helper was free in time.
 
     Attributes:
-        has_ended: Whether it has.
+        ended: Set when it has.
         failure: What it raised.
     """
 
     def __init__(self, work: Work, start: int, stop: int) -> None:
-        self.has_ended = False
+        self.ended: Final = Latch()
         self.failure: BaseException | None = None
         self._work: Work | None = work
         self._range = (start, stop)
         self._takers: list[int] = []
-        self._ended: Final = Lock()  # an Event takes locks that an interrupt can leave taken
-        self._ended.acquire()
 
     def attempt(self) -> None:
         """Compute the part, unless another thread has begun to."""
         self._takers.append(get_ident())  # atomic; an interrupted first taker may try again
-        if self._takers[0] != get_ident() or self._work is None:
+        if self._takers[0] != get_ident() or self._work is None or self.ended.is_set():
             return
         try:
             self._work(*self._range)
         except BaseException as failure:  # raised again by the calling thread
             self.failure = failure
-        self.has_ended = True
-        self._ended.release()
-
-    def wait(self) -> None:
-        """Wait, in the calling thread, until it has ended."""
-        if not self.has_ended:
-            self._ended.acquire()
+        self.ended.set()
 
     def forget(self) -> None:
         """Let go of everything: a helper may get to see the part when the call is over.
@@ -147,9 +140,8 @@ def _end(parts: list[_Part]) -> None:
     while is_waiting:
         try:
             for part in parts:
-                while not part.has_ended:
-                    part.attempt()
-                    part.wait()
+                part.attempt()
+                part.ended.wait()
             is_waiting = False
         except BaseException as interruption:
             interruptions.append(interruption)
