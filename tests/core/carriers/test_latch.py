@@ -6,7 +6,7 @@ import time
 import pytest
 
 from strideweave.carriers import latch as module
-from strideweave.carriers.latch import Latch
+from strideweave.carriers.latch import FirstTaker, Latch
 
 BOUND = 30
 
@@ -66,3 +66,22 @@ def test_no_wake_up_is_lost() -> None:
         thread.start()
         assert latch.wait(BOUND)
         thread.join(BOUND)
+
+
+def test_one_thread_takes() -> None:
+    for _ in range(50):
+        taker, barrier = FirstTaker(), threading.Barrier(4)
+        found: list[list[bool]] = []
+
+        def take(taker: FirstTaker, barrier: threading.Barrier, found: list[list[bool]]) -> None:
+            barrier.wait(BOUND)
+            found.append([taker.is_here(), taker.is_here()])
+            barrier.wait(BOUND)  # or the next thread could get the number of one that ended
+
+        arguments = (taker, barrier, found)
+        threads = [threading.Thread(target=take, args=arguments) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(BOUND)
+        assert sorted(found) == [[False, False]] * 3 + [[True, True]]

@@ -1,7 +1,7 @@
-"""An event that happens once, and that an interrupt cannot break."""
+"""What happens once among threads, and cannot be broken by an interrupt."""
 
 from contextlib import suppress
-from threading import Lock
+from threading import Lock, get_ident
 from typing import final
 
 
@@ -52,3 +52,19 @@ class Latch:
             with suppress(ValueError):
                 self._waiting.remove(waiter)
         return self._is_set
+
+
+@final
+class FirstTaker:
+    """Which of several threads takes something that one of them may take."""
+
+    def __init__(self) -> None:
+        self._threads: list[int] = []
+
+    def is_here(self) -> bool:
+        """Take it for the calling thread unless another one has; True again for the same thread.
+
+        This is one step, so a thread that was interrupted meanwhile may ask again.
+        """
+        self._threads.append(get_ident())
+        return self._threads[0] == get_ident()

@@ -8,10 +8,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from itertools import groupby
-from threading import Lock, get_ident
+from threading import Lock
 from typing import Final, TypeAlias, final
 
-from strideweave.carriers.latch import Latch
+from strideweave.carriers.latch import FirstTaker, Latch
 from strideweave.carriers.move.pool import completion_pool
 from strideweave.carriers.tiled_evictable.blocks import Box, Step, StreamedOperand
 from strideweave.carriers.tiled_evictable.transition import quiet
@@ -171,7 +171,7 @@ class _Helper:
     def __init__(self) -> None:
         self.is_unwanted = False
         self._work: Callable[[], None] | None = None
-        self._takers: list[int] = []
+        self._taker: Final = FirstTaker()
         self._ended: Final = Latch()
 
     def begin(self, work: Callable[[], None]) -> bool:
@@ -181,17 +181,12 @@ class _Helper:
         return completion_pool().lend(lambda: context.run(self._run))
 
     def _run(self) -> None:
-        if self._is_first() and self._work is not None:
+        if self._taker.is_here() and self._work is not None:
             self._work()
             self._ended.set()
 
-    def _is_first(self) -> bool:
-        """Tell whether this thread decides what becomes of the work; in one step."""
-        self._takers.append(get_ident())
-        return self._takers[0] == get_ident()
-
     def end(self) -> None:
         """Wait until it has ended; one that has not begun will not begin any more."""
-        if not self._is_first():
+        if not self._taker.is_here():
             self._ended.wait()
         self._work = None  # which would keep the operands alive until a thread is free

@@ -14,11 +14,11 @@ from contextvars import copy_context
 from functools import partial
 from itertools import pairwise
 from queue import SimpleQueue
-from threading import RLock, Thread, get_ident, local
+from threading import RLock, Thread, local
 from typing import Final, TypeAlias, final
 
 from strideweave._fork import run_in_child
-from strideweave.carriers.latch import Latch
+from strideweave.carriers.latch import FirstTaker, Latch
 from strideweave.carriers.move.pool import completion_pool
 
 Task: TypeAlias = Callable[[], object]
@@ -94,12 +94,11 @@ class _Part:
         self.failure: BaseException | None = None
         self._work: Work | None = work
         self._range = (start, stop)
-        self._takers: list[int] = []
+        self._taker: Final = FirstTaker()
 
     def attempt(self) -> None:
         """Compute the part, unless another thread has begun to."""
-        self._takers.append(get_ident())  # atomic; an interrupted first taker may try again
-        if self._takers[0] != get_ident() or self._work is None or self.ended.is_set():
+        if not self._taker.is_here() or self._work is None or self.ended.is_set():
             return
         try:
             self._work(*self._range)
