@@ -78,6 +78,26 @@ class Transfers:
         """Let the transfer at a position fail at ``prepare``, ``submit`` or ``complete``."""
         self.failing = {len(self.log) + position: stage}
 
+    def attempt(
+        self, call: Callable[[], object], position: int, stage: str, count: int = 1
+    ) -> bool | None:
+        """Call something while transfers from a position on fail.
+
+        Returns:
+            Whether it failed by that; None where it came to no transfer at the position.
+        """
+        place = len(self.log) + position
+        self.failing = dict.fromkeys(range(place, place + count), stage)
+        try:
+            call()
+        except OSError as error:
+            assert "the test fails" in str(error)
+            has_failed = True
+        else:
+            has_failed = False
+        self.failing = {}
+        return has_failed if len(self.log) > place else None
+
     def release(self) -> None:
         """Finish everything that is held, and hold nothing more."""
         self.is_held = False

@@ -5,6 +5,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -202,18 +203,12 @@ def test_two_threads_fail_at_every_transfer_without_a_trace(
         weight = rhs.carrier
         for slot in range(2 * capacity):  # these tiles are dirty and have to be written
             weight[slot * 4 + 1] = RHS[slot * 4 + 1]
-        version, start = weight.version, len(controlled.log)
-        controlled.fail(position, stage)
-        for again in range(64):  # what could not begin in one thread is tried in the other
-            controlled.failing[start + position + 1 + again] = stage
-        try:
-            sw.matmul(lhs, rhs)
-        except OSError as error:
-            assert "the test fails" in str(error)
-            failures += 1
-        if len(controlled.log) <= start + position:
+        version = weight.version
+        # What could not begin in one thread is tried in the other, so all that follow fail too.
+        has_failed = controlled.attempt(partial(sw.matmul, lhs, rhs), position, stage, 64)
+        if has_failed is None:
             break  # every transfer has failed once
-        controlled.failing = {}
+        failures += has_failed
         assert_free(lhs, rhs)
         assert [weight[slot] for slot in range(len(RHS))] == RHS and weight.version == version
         assert len(weight.primary_tiles.coordinates) <= capacity

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -368,16 +369,10 @@ def test_a_streaming_add_fails_at_every_transfer_without_a_trace(
             for slot in range(8 - 2 * capacity, 8):
                 carrier[slot] = -1.0
         values = [[carrier[slot] for slot in range(8)] for carrier in carriers]
-        start = len(controlled.log)
-        controlled.fail(position, stage)
-        try:
-            sw.add(x, y)
-        except OSError as error:
-            assert "the test fails" in str(error)
-            failures += 1
-        if len(controlled.log) <= start + position:
+        has_failed = controlled.attempt(partial(sw.add, x, y), position, stage)
+        if has_failed is None:
             break  # every transfer has failed once
-        controlled.failing = {}
+        failures += has_failed
         for carrier, expected in zip(carriers, values, strict=True):
             assert [carrier[slot] for slot in range(8)] == expected
             assert carrier.version == 2 * capacity
